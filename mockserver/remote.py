@@ -126,7 +126,7 @@ class RemoteSandbox:
 
     @cached_property
     def public_key(self) -> str:
-        """The public key that pairs with the secret key (assumption ``public_key``)."""
+        """The public key that pairs with the secret key (settled fact ``public_key``)."""
         from mockserver.engine.sandbox import public_key_of
 
         return public_key_of(self.secret_key)

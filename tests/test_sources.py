@@ -1,5 +1,5 @@
 """Every source that the code names is a place in the repository: a page, its section, and the row
-or number there."""
+or number there; and what it calls an assumption is one, not a fact that is settled for good."""
 
 import ast
 import csv
@@ -22,12 +22,17 @@ SPEC = {
 """What tables and sentences call the two pages of facts."""
 SENTENCE = re.compile(r"\bSources?:\s+(.*?)(?:\.\s+(?=[A-Z`])|\.?$)")
 SHORT = re.compile(rf"\b({'|'.join(SPEC)}), ([^;()\"]+)")
-SETTLED = re.compile(r"^\| `([\w.]+)` \|", re.MULTILINE)
-"""Names of questions in the tables of docs/assumptions.md."""
+SETTLED_ROW = re.compile(r"^\| `([\w.]+)` \|", re.MULTILINE)
+CITED = re.compile(
+    r"\b(assumption|settled fact)s? ((?:``[\w.*]+``(?:, | and |; )?)+)", re.IGNORECASE
+)
+"""What docstrings cite by name: rows of the assumptions, and what docs/assumptions.md has as settled
+for good."""
 
 PAGE = re.compile(r"^(docs/[\w/-]+\.md)(?:, |\b)")
 OUTSIDE = (
     "assumption",
+    "settled fact",
     "OpenTelemetry",
     "W3C",
     "published practice",
@@ -106,6 +111,21 @@ def resolve(page: str, now: str, place: str) -> tuple[bool, str]:
     return place.lower() in sections(page)[now].lower(), now
 
 
+@cache
+def settled_facts() -> list[str]:
+    return SETTLED_ROW.findall(sections("docs/assumptions.md")["settled for good"])
+
+
+def uncited(text: str) -> list[str]:
+    """The names that a text cites as an assumption or as a settled fact, and that are none."""
+    return [
+        name
+        for kind, names in CITED.findall(text)
+        for name in re.findall(r"``([^`]+)``", names)
+        if not any(fnmatch(key, name) for key in (ROWS if kind[0] in "aA" else settled_facts()))
+    ]
+
+
 def bad_sentence(sentence: str) -> list[str]:
     """What a ``Source:`` names that is not there."""
     missing, page = [], ""
@@ -118,10 +138,8 @@ def bad_sentence(sentence: str) -> list[str]:
                 for code in re.findall(r"``([^`:]+)[^`]*``", clause)
                 if code not in sections(page)[""]
             ]
-        elif clause.startswith("assumption"):
-            names = re.findall(r"``([\w.*]+)``", clause)
-            known = {*ROWS, *SETTLED.findall((ROOT / "docs/assumptions.md").read_text("utf-8"))}
-            missing += [name for name in names if not any(fnmatch(key, name) for key in known)]
+        elif CITED.match(clause):
+            missing += uncited(clause)
         elif not clause.startswith(OUTSIDE):
             missing += unresolved(page, clause) if page else [clause]
     return missing
@@ -174,6 +192,12 @@ def test_every_fact_that_a_sentence_or_a_table_names_is_in_the_repository() -> N
     assert wrong == {}
 
 
+def test_every_assumption_and_settled_fact_that_a_docstring_cites_is_one() -> None:
+    found = [(path, text) for path, text in docstrings() if CITED.search(text)]
+    assert len(found) > 60
+    assert {str(path): missing for path, text in found if (missing := uncited(text))} == {}
+
+
 def test_no_document_is_named_that_is_not_in_the_repository() -> None:
     assert [str(path) for path, text in docstrings() if GONE.search(text)] == []
 
@@ -198,6 +222,8 @@ def test_every_page_of_facts_leads_somewhere() -> None:
         "docs/spec/published-facts.md, 8 row 36",
         "docs/control-api.md (``/__admin/nothing``)",
         "assumption ``nothing.at_all``",
+        "assumption ``keys``",
+        "settled fact ``keys.both``",
         "the wiki",
     ],
 )
@@ -212,6 +238,7 @@ def test_a_source_that_is_nowhere_is_found(sentence: str) -> None:
         "docs/spec/service.md, Charges, and States and transitions; What the service does, 6-9",
         "docs/spec/published-facts.md, 0 (rules 3 and 5), 1.0, 1.1 rows 11-13, 8 row 4 and 10",
         "docs/control-api.md (``/__admin/state``); assumptions ``charge.*``, ``failover``",
+        "assumptions ``link.*``; settled facts ``link.url``, ``keys``",
     ],
 )
 def test_a_source_that_is_there_is_not_reported(sentence: str) -> None:

@@ -4,8 +4,11 @@ one sandbox.
 ``table.csv`` says in words what is asked, what each profile answers, which answers are allowed, and
 on what that rests. Profile ``documented`` keeps to the words of the service document; ``sdk``
 speaks as the published client libraries expect. A value can be overridden per server, per sandbox
-and per scenario. Code asks ``assumed[KEY]``, and a use case ``step.assume(KEY)``. What is settled
-for good is a fact, and no row: docs/assumptions.md.
+and per scenario. Code asks ``assumed[KEY]``; a use case asks ``step.assume(KEY)``, which also notes
+the key in the journal, so that whoever wonders at an answer sees on which rows it rests.
+
+A question with one answer, which nothing overrides, is no row. docs/assumptions.md lists it under
+"Settled for good", and docstrings cite it as a settled fact.
 
 The words in the column ``allowed`` are the type of a row (``_KINDS``): the same words that a
 refusal, the docs and the control page show say how a value is read. So a row cannot allow one thing

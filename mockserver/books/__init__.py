@@ -1,1 +1,8 @@
-"""What the sandbox knows of the money, and what the shop believes of it."""
+"""What the sandbox knows of the money, and what the shop believes of it.
+
+A shop can pass every test of its calls and still have wrong books: a payment that it counts and
+that never came, one that came and that it does not know. The sandbox alone knows both sides.
+``totals`` and ``orders`` say what it has taken and given back, in all and by order; ``shop_rows``
+reads what the shop believes; ``comparison`` says where the two differ, as findings that name what
+it cost.
+"""

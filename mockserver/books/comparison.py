@@ -96,7 +96,8 @@ class Belief:
 
 
 def _sum_of(amounts: Iterable[Decimal | None]) -> Decimal | None:
-    """The sum of those that are there; None when none is."""
+    """The sum of those that are there; None when none is: books that say nothing of refunds do not
+    say that there were none."""
     known = [amount for amount in amounts if amount is not None]
     return sum(known, ZERO) if known else None
 
@@ -128,7 +129,7 @@ def _nets(truth: Figures) -> set[Decimal]:
 
 
 def _agrees_on_none(belief: Belief, truth: Figures) -> bool:
-    """The shop says that it has no money of the order."""
+    """The shop says that it has no money of the order. Then nothing may be left of what came in."""
     if ZERO not in _nets(truth):
         return False
     # An order that waits for its payment may well be called unpaid; one that was cancelled must not
@@ -140,7 +141,8 @@ def _agrees_on_none(belief: Belief, truth: Figures) -> bool:
 
 
 def _agrees_on_open(belief: Belief, truth: Figures, *, is_settled: bool) -> bool:
-    """The shop says that money may still come."""
+    """The shop says that money may still come. Who says no more than that is right whatever comes,
+    until everything has settled; who calls it held says that a hold is there."""
     if belief.claims == {Claim.HELD}:
         return bool(truth.held) and not truth.net
     is_late = is_settled and belief.claims == {Claim.PENDING}
@@ -197,6 +199,7 @@ class _Difference:
             self.shop_calls = f"calls {', '.join(belief.states)}"
 
     def money(self, amount: Decimal | None) -> str:
+        """An amount in the currency of the order; none at all is 0."""
         return money_text(amount or ZERO, self.order.currency)
 
     def part(self, amount: Decimal | None) -> str:
@@ -295,6 +298,7 @@ class _Difference:
         if truth.net <= belief.net:
             return False
         if _is_multiple(truth.net, belief.net):
+            # Each by itself is what the books give: the same payment, made again.
             alike = sum(figures.net == belief.net for figures in each)
             if alike > 1:
                 return True

@@ -44,7 +44,8 @@ _NO_MONEY = "paid-without-money"
 
 
 def key_of(charge: Charge) -> OrderKey:
-    """The order that a charge belongs to."""
+    """The order that a charge belongs to. A renewal belongs to its subscription, whatever reference
+    it carries; a charge that names nothing is an order by itself."""
     if charge.subscription_id is not None:
         return "subscription", charge.subscription_id
     # An empty reference names no order: charges that have one are not the same order.
@@ -110,6 +111,7 @@ def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
 
 
 def _charge_events(entry: JournalEntry) -> Iterator[Event]:
+    """The events of charges in an entry: money moves by these alone."""
     return (event for event in entry.events if event.subject is Subject.CHARGE)
 
 
@@ -289,7 +291,9 @@ class ComparedBooks:
         if Claim.UNKNOWN in belief.claims:
             return None
         names = {row.payer for row in belief.rows if row.payer}
-        customers = {customer_id for name in names for customer_id in self._customers(name)}
+        customers = set[str]()
+        for name in names:
+            customers.update(self._customers(name))
         if not customers:
             return None
         for charge, money in zip(order.charges, order.each, strict=True):
@@ -305,14 +309,16 @@ class ComparedBooks:
         return None
 
     def _customers(self, name: str) -> Iterator[str]:
-        """The ids of the customers of an id, a reference or an email."""
+        """The ids of the customers of an id, a reference or an email: shops know customers by any
+        of these."""
         values = {"id": name, "reference": name, "email": name.lower()}
         for index, value in values.items():
             for customer in self._sandbox.customers.find(index, value):
                 yield customer.customer_id
 
     def _charges(self, key: OrderKey) -> list[Charge]:
-        """The charges of an order that count for its rows."""
+        """The charges of an order that count for its rows: none that another row names by its
+        id."""
         if key in self.unknown:
             return self.unknown[key]
         charges = charges_of(self._sandbox, key)

@@ -131,13 +131,15 @@ def key_of(row: Mapping[str, object]) -> tuple[str, object] | None:
 
 
 def _members(row: Mapping[str, object]) -> dict[str, object]:
-    """The members of a row that say something, by their names in lower case."""
+    """The members of a row that say something, by their names in lower case: an empty cell of a
+    table is how CSV writes null."""
     members = {str(name).lower(): value for name, value in row.items()}
     return {name: value for name, value in members.items() if value not in (None, "")}
 
 
 def compared_of(row: Mapping[str, object]) -> dict[str, object]:
-    """A row without the members that are not compared."""
+    """A row without the members that are not compared: a shop's table may hold what is nobody
+    else's, and none of it is kept or shown."""
     return {name: value for name, value in row.items() if name.lower() in _NAMES}
 
 
@@ -198,9 +200,11 @@ def _currency(value: object) -> Currency | None:
 
 
 def _amount(field: str, value: object, currency: Currency | None) -> Decimal | None:
-    """An amount from 0, without the dust of binary fractions."""
+    """An amount from 0, without the dust of binary fractions: shops that add up floats print
+    0.30000000000000004, and mean 0.3."""
     if value is None:
         return None
+    # The text of a float is the shortest that means it; the float itself has 50 digits more.
     number = number_of(str(value)) if isinstance(value, float) else number_of(value)
     if number is None:
         raise BadRow(field, f"got {_kind(value)}, wanted a number such as 12.50")
@@ -230,6 +234,8 @@ def too_exact_for(row: ShopRow, code: str) -> BadRow | None:
 
 
 def _too_exact(field: str, number: Decimal, currency: Currency | None) -> BadRow:
+    """The fault of an amount that is more than dust beside the digits of its currency: to round it
+    would hide a mistake of the shop."""
     got = f"got {number_text(number)[:_SHOWN]}"
     if currency is None:
         return BadRow(field, f"{got}, an amount has {_MOST_DIGITS} digits after the point")
@@ -304,7 +310,8 @@ def _json(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _after_blanks(text: str, position: int) -> int:
-    """The position of the next row."""
+    """The position of the next row. Commas count as blanks: within an array they stand between
+    rows, and lines may end with one."""
     blanks = _BETWEEN.match(text, position)
     return blanks.end() if blanks else position
 
@@ -333,6 +340,7 @@ def _csv(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _number(digits: str) -> Decimal:
+    """A number of JSON with a fraction, exactly. Raises ``ValueError``."""
     number = number_of(digits)
     if number is None:
         raise ValueError(f"got {digits[:_SHOWN]}, which is too long a number")
@@ -340,6 +348,7 @@ def _number(digits: str) -> Decimal:
 
 
 def _no_constant(word: str) -> NoReturn:
+    """Refuse what Python's reader would take though JSON has none: NaN and the infinities."""
     raise ValueError(f"got {word}, which is not a number of JSON")
 
 

@@ -35,6 +35,7 @@ _SOME = 100
 
 
 def _no_money() -> dict[str, Decimal]:
+    """The sums of a currency before anything was added: each figure begins at 0."""
     return defaultdict(Decimal)
 
 
@@ -87,16 +88,21 @@ class Totals(Observer):
             return
         was_waiting = self._waiting.pop(table.id_of(before), None) is not None
         if not was_waiting:
+            # What waits is in no sum yet.
             self._add(before, -1)
         self._count(after)
 
     def _count(self, row: Charge | Transfer) -> None:
+        """Let a row count from now on: in the sums, or aside while time alone may change what it
+        holds."""
         if isinstance(row, Charge) and any(refund.settles is not None for refund in row.refunds):
             self._waiting[row.charge_id] = row
         else:
             self._add(row)
 
     def _add(self, row: Charge | Transfer, sign: int = 1) -> None:
+        """Add what a row counts for to the sums, or take it off (``sign`` -1). All refunds in it
+        have been answered: of others it does not come here."""
         money = money_of(row, _EVER) if isinstance(row, Charge) else transferred(row)
         sums = self._sums[row.currency]
         for name, amount in money:

@@ -1,5 +1,10 @@
 """Addresses that callers give: where a payer goes next, where webhooks go, and where they never go.
 
+A webhook makes this server call an address that a client has chosen. On a shared machine or in a
+cloud that could reach what the client itself cannot: the metadata service that hands out the
+machine's credentials, or a control API. Such addresses are refused as they are given, and again
+when a name has been resolved; loopback and private ones are where shops under test listen.
+
 Source: docs/security.md (outbound calls); docs/spec/published-facts.md, 6.
 """
 
@@ -64,6 +69,7 @@ def never_called(url: str) -> str | None:
         name = parts.hostname or ""
         user, port = parts.username, parts.port
     except ValueError:
+        # It is no address at all, which ``is_web_address`` refuses in words of its own.
         return None
     if user is not None:
         return "got a user name; an address with a user name is never called"

@@ -1,4 +1,9 @@
-"""Bounded memories: what was worked out before, and the newest keys with what is known of them."""
+"""Bounded memories: what was worked out before, and the newest keys with what is known of them.
+
+Both are dictionaries with a bound. Clients choose the keys of many of them, so one without would
+let a client fill the memory; and as dictionaries of Python's own they cost nothing where a key is
+there, which is nearly always.
+"""
 
 from collections.abc import Callable, Hashable
 from dataclasses import field

@@ -92,8 +92,9 @@ its own made the search of texts that are full of numbers a third slower."""
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
 def _plain(char: str) -> str:
-    """A digit of any script and form as 0 to 9, what separates or joins characters as a blank. It
-    stays one character, so that positions hold."""
+    """A digit of any script and form as 0 to 9, what separates or joins characters as a blank:
+    people read such a number, and programs copy it. It stays one character, so that positions
+    hold."""
     digit = unicodedata.digit(char, None)
     if digit is not None:
         return str(digit)
@@ -245,10 +246,12 @@ def _may_be_phone(text: str) -> bool:
 
 
 def _phone_match(text: str) -> re.Match[str] | None:
+    """A whole text as a phone number, None when it is none; an overlong one is not looked at."""
     return _IN_PHONE_FIELD.fullmatch(text) if len(text) <= _LONGEST_PHONE else None
 
 
 def _digit_count(text: str) -> int:
+    """How many digits a text has: a phone number is told from a card's by that."""
     return sum(map(str.isdecimal, text))
 
 

@@ -65,7 +65,7 @@ TEST_NUMBERS = frozenset(_TEST_NAMES)
 """They are published: no secret."""
 
 PREFIX_LENGTHS = (4, 6, 8)
-"""Lengths of the leading digits that a search may give (assumption
+"""Lengths of the leading digits that a search may give (settled fact
 ``charge.search_card_number``)."""
 
 MIN_LENGTH, MAX_LENGTH = 12, 19
@@ -143,6 +143,7 @@ def _range_of(number: str) -> _Range | None:
     """The first range that holds the leading digits: each looks at as many as its bounds have."""
     for row in _RANGES:
         head = number[: len(str(row.low))]
+        # A text without digits counts as 0, and no scheme begins so.
         if row.low <= int(head or 0) <= row.high:
             return row
     return None
@@ -152,7 +153,7 @@ CCV_LENGTHS: Mapping[Brand | None, tuple[int, int]] = {
     **dict.fromkeys((None, *Brand), (3, 4)),
     Brand.AMEX: (4, 4),
 }
-"""The least and the most digits of a card verification value (assumption ``card.required``); under
+"""The least and the most digits of a card verification value (assumption ``card.ccv``); under
 None while the brand is not known."""
 
 
@@ -162,7 +163,8 @@ def prefix_digest(salt: str, prefix: str) -> str:
 
 
 def fingerprint_of(salt: str, number: str) -> str:
-    """The key that recognises a card within one sandbox, and only there."""
+    """The key that recognises a card within one sandbox, and only there: with a salt for all, a
+    digest of a number could be looked up in a list of all numbers' digests."""
     return blake2b(number.encode(), key=salt.encode(), digest_size=16).hexdigest()
 
 
@@ -183,7 +185,8 @@ def read_number(number: str, salt: str) -> CardNumber:
 
 
 def _drawn_funding(issuer_digits: str) -> Funding:
-    """All cards that an issuer numbers alike are funded alike."""
+    """How a card is funded that is no test card: drawn by the digits of its issuer, as all cards
+    that an issuer numbers alike are funded alike."""
     return _FUNDINGS[digest("funding", issuer_digits, size=1)[0] % len(_FUNDINGS)]
 
 

@@ -14,8 +14,8 @@ Where the money is, by field:
   answered; either way nothing of it can be refunded twice;
 - ``returned``: the bank took back what had come in, as it may days after a direct debit.
 
-Sources: docs/spec/service.md, Charge, and States and transitions; assumptions
-``charge.capture_amount``, ``charge.refund_amount``.
+Sources: docs/spec/service.md, Charge, and States and transitions; assumption
+``charge.capture_amount``; settled fact ``charge.refund_amount``.
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ class Refund:
 
     @property
     def mark(self) -> str:
-        """What distinguishes a refund that waits for an answer from one that waits for another."""
+        """What a refund is known by in the schedule until its provider has answered, as it has no
+        id. Two of the same mark are alike, so it does not matter which of them is answered."""
         return f"{self.settles}|{number_text(self.amount)}"
 
 
@@ -163,17 +164,20 @@ class Charge:
     seq: int = -1
 
     def waits_for_hold(self) -> bool:
-        """Whether its provider still has to say whether it holds the amount for a capture."""
+        """Whether its provider still has to say whether it holds the amount for a capture: a
+        pending payment looks the same, and becomes paid instead of authorised."""
         return self.status is ChargeState.PENDING and not self.capture and self.authorised is None
 
     @property
     def refundable(self) -> Decimal:
-        """What is left to refund."""
+        """What is left to refund. What is reserved for refunds that nobody sees yet is left no
+        more: else two of them could give back more than was paid."""
         left = self.amount - self.refunded
         return left if self.reserved is None else left - _sum_of(self.reserved)
 
     def money_days(self) -> tuple[Micros, ...]:
-        """The days (UTC), by their first instant, on which money came in or was given back."""
+        """The days (UTC), by their first instant, on which money came in or was given back: the
+        settlement of each has a row for the charge."""
         return tuple({_day_of(instant) for instant, _ in self._movements()})
 
     def net_on(self, day: Micros) -> Decimal:
@@ -223,7 +227,8 @@ class Charge:
             # Its provider has still to answer.
             return replace(self, status=status, amount=captured, succeeded=None)
         if not keeps_rest and not self.captures:
-            # The only capture: the rest is released.
+            # The only capture: the rest is released. Of one that was captured before, under another
+            # assumption, the captures go on being listed.
             return replace(self, status=status, amount=captured, succeeded=now)
         captures = (*self.captures, PartCaptured(captured, now))
         return replace(
@@ -240,6 +245,7 @@ class Charge:
         still held of it. Raises ``WrongState`` (54)."""
         if self.kept is None:
             return replace(self, status=CHARGE.advance(self.status, event), voided=now)
+        # A part was captured and stays so; the table only says whether the rest may still go.
         CHARGE.advance(self.status, ChargeEvent.REST_RELEASED)
         return self._without_rest(now)
 
@@ -258,7 +264,8 @@ class Charge:
         return replace(before, status=status, refunded=refunded, refunds=(*self.refunds, refund))
 
     def after_reserving(self, refund: Refund) -> Charge:
-        """Keep what a refund (``refund_of``) needs until its provider has answered."""
+        """Keep what a refund (``refund_of``) needs until its provider has answered: no other refund
+        may take it, and nothing shows it."""
         return replace(self, reserved=(*(self.reserved or ()), refund))
 
     def after_answer(self, mark: str, *, settled: bool) -> Charge | None:
@@ -315,6 +322,7 @@ class Charge:
         by ``attempt``. Raises ``WrongState`` (54)."""
         status = CHARGE.advance(self.status, event)
         if attempt is not None:
+            # The provider had agreed on condition that the challenge is passed.
             return replace(
                 self,
                 status=status,
@@ -344,6 +352,7 @@ class Charge:
             amount = _sum_of(captures) or self.amount
         authorised = self.authorised
         if before is ChargeState.PENDING_CHECKOUT:
+            # A failed challenge has taken it away.
             authorised = self.amount
         elif before is ChargeState.PENDING and self.status is ChargeState.AUTHORISED:
             authorised = None
@@ -366,10 +375,12 @@ _OPEN = frozenset({ChargeState.AUTHORISED, ChargeState.PENDING, ChargeState.PEND
 
 
 def _sum_of(parts: Iterable[Refund | PartCaptured]) -> Decimal:
+    """What some refunds or captures come to."""
     return sum((part.amount for part in parts), ZERO)
 
 
 def _marked(refunds: Iterable[Refund], mark: str) -> Refund | None:
+    """The first refund with a mark, None without one."""
     return next((refund for refund in refunds if refund.mark == mark), None)
 
 

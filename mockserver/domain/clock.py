@@ -95,7 +95,7 @@ class Clock:
 
     def read(self, real: Micros) -> Micros:
         """Sandbox time when the machine's is ``real``; never earlier than it was when last
-        anchored."""
+        anchored, even if the machine's clock was put back."""
         if self.holds or self.mode is ClockMode.MANUAL or real <= self.real:
             return self.virtual
         elapsed = real - self.real
@@ -120,7 +120,8 @@ class Clock:
         self.virtual, self.real = instant, real
 
     def hold(self, instant: Micros) -> None:
-        """Stand still at ``instant`` until every hold is released."""
+        """Stand still at ``instant`` until every hold is released: while webhooks of an instant are
+        sent, time must not go on for what their receiver asks."""
         self.virtual = instant
         self.holds += 1
 
@@ -130,7 +131,8 @@ class Clock:
         self.real = real
 
     def run(self, mode: ClockMode, rate: int, real: Micros) -> None:
-        """Change how time runs from now on; ``rate`` counts in mode ``fast`` only. Raises
+        """Change how time runs from now on; ``rate`` counts in mode ``fast`` only. The clock is
+        anchored here, so that the new rate does not count for the time that has passed. Raises
         ``Invalid`` (90) for a rate outside 1 to 1,000,000."""
         if not 1 <= rate <= FASTEST:
             raise invalid({"Rate": f"got {rate}, wanted a whole number from 1 to {FASTEST}"})

@@ -28,6 +28,7 @@ def shown_header(cells: Sequence[str]) -> str:
 def header_advice(cells: Sequence[str], known: Sequence[str]) -> str:
     """`` - what to do`` about a line without the right names, the tail of a refusal; empty where
     nothing is known to help."""
+    # The reader has taken away the first mark, so that one that is still there is a second.
     first = cells[0] if cells else ""
     line = ",".join(cells)
     advice = []

@@ -1,6 +1,6 @@
 """A customer: who pays, and which of the payment methods is the default.
 
-Source: docs/spec/service.md, Customer; assumption ``removed.customer_or_method``.
+Source: docs/spec/service.md, Customer; settled fact ``removed.customer_or_method``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from mockserver.domain.record import new_or_old, record, replace, updated
 from mockserver.domain.states import CUSTOMER, Presence, PresenceEvent
 
 DELETED = "deleted"
-"""What is left of the e-mail and the phone of something removed (assumption
-``removed.customer_or_method``)."""
+"""What is left of the e-mail and the phone of something removed (settled
+fact ``removed.customer_or_method``)."""
 
 
 @record

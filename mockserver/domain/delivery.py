@@ -1,5 +1,9 @@
 """Webhooks on their way: what they report, what goes to whom, and every try.
 
+A delivery is one message to one receiver. Its content is written and signed once, when it is
+planned, so that each try sends the same bytes: a receiver knows a repeat by its message id, and the
+signature is that of what was true then. It changes in place as it is tried (``entity``).
+
 Sources: docs/spec/published-facts.md, 6 (envelope, signature); docs/control-api.md
 (``/__admin/events``); assumptions ``webhook.*``.
 """
@@ -153,7 +157,7 @@ class Delivery:
         return f"{self.url} {self.message.subject_id}" if self.held_for else self.url
 
     def headers(self) -> dict[str, str]:
-        """The headers that it is sent with (published facts, 6 and 10; assumption
+        """The headers that it is sent with (published facts, 6 and 10; settled fact
         ``webhook.headers``)."""
         headers = {
             "Content-Type": self.content.media_type.value,
@@ -165,7 +169,8 @@ class Delivery:
 
 
 def header_fault(text: str) -> str | None:
-    """Why a text cannot be the value of a header, None when it can (RFC 9110, 5.5)."""
+    """Why a text cannot be the value of a header, None when it can (RFC 9110, 5.5): with a line end
+    in it, a caller could add headers of its own."""
     return "wanted a text without control characters" if _CONTROLS.search(text) else None
 
 

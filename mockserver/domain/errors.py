@@ -50,7 +50,7 @@ def _masked(details: Mapping[str, str] | None) -> dict[str, str] | None:
 
 
 class Unauthorised(Refused):
-    """No key, or one that opens no sandbox (assumption ``keys``)."""
+    """No key, or one that opens no sandbox (settled fact ``keys``)."""
 
 
 class UnsupportedMedia(Refused):
@@ -89,7 +89,7 @@ class NotKept(TryLater):
 
 
 class Invalid(Refused):
-    """One or more fields are wrong, alone or together (assumption ``error.validation``)."""
+    """One or more fields are wrong, alone or together (settled fact ``error.validation``)."""
 
 
 def invalid(details: Mapping[str, str]) -> Invalid:
@@ -127,7 +127,8 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def nearest_of(word: str, known: Iterable[str]) -> str | None:
-    """The closest known word in any letter case, or None when none is close."""
+    """The closest known word in any letter case, or None when none is close. To compare takes time
+    by the product of both lengths, and a client chooses one of them."""
     if len(word) > _LONGEST_WORD:
         return None
     by_fold = {name.lower(): name for name in known}
@@ -198,6 +199,7 @@ class Faults(list[FieldFault]):
         90."""
         if not self:
             return
+        # One refusal has one code, and its fields may have several.
         codes = {fault.code for fault in self}
         code = codes.pop() if len(codes) == 1 else Code.VALIDATION_ERROR
         if code in _MUTE:

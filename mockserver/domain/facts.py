@@ -103,6 +103,7 @@ class Call:
 
     @property
     def is_public(self) -> bool:
+        """Whether a browser may have sent it: it shows the public key alone."""
         return "x-publickey" in self.headers and "x-secretkey" not in self.headers
 
 

@@ -53,6 +53,7 @@ _Row: TypeAlias = dict[str, str]
 
 @cache
 def _rows(table: str) -> Sequence[_Row]:
+    """A table of invented data, read when it is first asked: most runs ask for none."""
     return read_table(table, dict)
 
 
@@ -121,6 +122,8 @@ def _ip_info(ip: str, seed: int) -> IpInfo:
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    """Whether a lookup knows an address: one of the internet, or of those that stand for it in
+    tests."""
     is_documented = any(address in network for network in _DOCUMENTATION)
     return is_documented or (address.is_global and not address.is_multicast)
 

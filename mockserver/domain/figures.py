@@ -131,6 +131,7 @@ def peak(charges: Iterable[Charge], now: Micros) -> Decimal:
     """The most that the customer of some charges has missed at once; at one instant money was taken
     first."""
     # As the customer's purse sees it: what is taken is below 0, and so comes first at an instant.
+    # A refund and a new payment of one instant are then missed together, the worst that can be.
     changes = sorted(change for charge in charges for change in _changes(charge, now))
     return -min(accumulate(amount for _, amount in changes), default=ZERO)
 
@@ -142,6 +143,7 @@ def _changes(charge: Charge, now: Micros) -> Iterator[tuple[Micros, Decimal]]:
     if charge.status in TAKEN:
         yield charge.added, -authorised
         if charge.kept is None:
+            # A smaller capture gave back the rest of the hold, when it was made or let go.
             released = charge.voided or charge.succeeded or charge.added
             yield released, authorised - charge.amount
         for refund in charge.refunds:
@@ -167,6 +169,7 @@ class OrderMoney:
 
     @property
     def figures(self) -> Figures:
+        """The money of the whole order: that of its charges together."""
         return sum(self.each, Figures())
 
 

@@ -215,14 +215,19 @@ def _mask_of(name: str) -> Callable[[str], str]:
 
 
 def _mask_key(_: str) -> str:
+    """Nothing of a key or a credential is shown."""
     return "***"
 
 
 def _mask_ccv(_: str) -> str:
+    """Not even its length, which names the brand. A function of its own: who sends a request again
+    must know a ccv from a key (``sendable_field``)."""
     return "***"
 
 
 def _mask_phone(text: str) -> str:
+    """A phone number is shown where it is surely one: shops are debugged by it. Else it may be a
+    card number in the wrong field."""
     return text if is_surely_phone(text) else mask_text(text)
 
 

@@ -23,8 +23,8 @@ from mockserver.domain.record import read_table, record
 ZERO = Decimal(0)
 
 MAX_INTEGER_DIGITS = 15
-"""Digits that an amount may have before the point (assumption ``amount.maximum``: no limit that a
-payment meets)."""
+"""Digits that an amount may have before the point (settled fact ``amount.length``: more than a
+payment meets, and safe for exact arithmetic)."""
 
 _LONGEST_QUOTED = 12
 """Digits of an amount that a refusal quotes. A longer one may be a card number in the wrong
@@ -71,7 +71,7 @@ _BY_NAME: dict[str, str] = {row.name.lower(): row.code for row in CURRENCIES.val
 
 
 def currency(text: str) -> Currency:
-    """The currency of an alphabetic code in any letter case (assumption ``currency.allowed``).
+    """The currency of an alphabetic code in any letter case (settled fact ``currency.allowed``).
     Raises ``Invalid`` (29) with what was got and the nearest code."""
     # Of ASCII alone: letters such as a dotless i are upper-cased into others.
     known = CURRENCIES.get(text.strip().upper()) if text.isascii() else None
@@ -84,7 +84,7 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
     """``amount`` with the digits that it came with (assumption ``webhook.number_form``), zeros
     beyond those of the currency left out, and never in exponent form; its sign is the caller's to
     judge. Raises ``Invalid`` (2) when it is not finite, has more digits after the point than the
-    currency has, or more than 15 before it (assumption ``amount.minimum / amount.maximum``)."""
+    currency has, or more than 15 before it (settled facts ``amount.digits``, ``amount.length``)."""
     # The short way of nearly all amounts: digits, perhaps a point and digits, none too many.
     whole, point, fraction = str(amount).partition(".")
     is_plain = whole.isdecimal() and (not point or fraction.isdecimal())
@@ -111,7 +111,7 @@ def exact(amount: Decimal, currency: Currency) -> Decimal:
 
 def in_full(amount: Decimal, currency: Currency) -> Decimal:
     """An amount with all digits after the point that its currency has, if it does not have more:
-    0.20 AUD, 5 JPY."""
+    0.20 AUD, 5 JPY. So the published webhook writes a cost (published facts, 6)."""
     if digits_of(amount) >= currency.digits:
         return amount
     return amount.quantize(currency.unit, context=_EXACT)
@@ -177,8 +177,8 @@ def number_text(number: Decimal) -> str:
 
 
 def cut(amount: Decimal, currency: Currency) -> Money:
-    """What can be paid of an amount above 0: rounded down to the digits of its currency, but never
-    to nothing."""
+    """What can be paid of an amount above 0: rounded down to the digits of its currency, as nobody
+    pays more than was approved, but never to nothing, as no charge is of nothing."""
     rounded = amount.quantize(currency.unit, ROUND_DOWN, context=_EXACT)
     return Money(Decimal(number_text(max(rounded, currency.unit))), currency)
 
@@ -204,6 +204,7 @@ def places(amount: Decimal) -> int:
 
 
 def _refused(reason: str) -> Invalid:
+    """The refusal (2) of an amount that no payment can have."""
     return Invalid(Code.INVALID_AMOUNT, {"Amount": reason})
 
 

@@ -1,6 +1,7 @@
-"""A network token: what a card scheme gives instead of a card number.
+"""A network token: what a card scheme gives instead of a card number. It goes on working when the
+card behind it is replaced, so it knows its payment method and follows the card of that.
 
-Source: docs/spec/service.md, Payment method, networkToken; assumption ``network_token.status``.
+Source: docs/spec/service.md, Payment method, networkToken; settled fact ``network_token.status``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """A stored payment method: a card or an account known to one provider, with or without a customer.
 
-Source: docs/spec/service.md, Payment method; assumption ``removed.customer_or_method``.
+Source: docs/spec/service.md, Payment method; settled fact
+``removed.customer_or_method``.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class PaymentMethod:
 
     def charged(self) -> Instrument:
         """The instrument as all of its charges show it: one object, of which they keep no
-        copies."""
+        copies. Kept in a list, as a record's own fields are not assigned."""
         if not self._charged:
             instrument = replace(
                 self.instrument,

@@ -1,6 +1,9 @@
 """A PayTo agreement: a payer's standing permission to take up to a maximum from a bank account.
 
-Source: docs/spec/service.md, NewPayToAgreement, and Payment method, payTo; assumption
+The payer gives it at the own bank and may take it back there, so it stands in a state of its own
+beside the payment method that it belongs to, and is asked before each charge (``check_charge``).
+
+Source: docs/spec/service.md, NewPayToAgreement, and Payment method, payTo; settled fact
 ``payto.status``.
 """
 
@@ -45,7 +48,8 @@ class Agreement:
     seq: int = -1
 
     def after(self, event: PayToEvent) -> Agreement:
-        """Moved by the state table. Raises ``WrongState`` (33)."""
+        """Moved by the state table, as the payer or the bank has acted. Raises ``WrongState``
+        (33)."""
         return replace(self, status=PAYTO.advance(self.status, event))
 
 

@@ -119,6 +119,7 @@ class Provider:
     capabilities: frozenset[Capability] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        # Worked out once: each charge asks several times. A record's fields are not assigned.
         object.__setattr__(
             self, "capabilities", CAPABILITIES.get(self.summary.type, _CHECKOUT_ONLY)
         )
@@ -157,6 +158,7 @@ class Provider:
         return not self.require or any(row.holds(amount, currency) for row in self.require)
 
     def _is_international(self, card: CardNumber | None) -> bool:
+        """Whether a card was issued abroad; what is not known is at home, which is cheaper."""
         if card is None or self.country is None:
             return False
         return iin_data(card.iin, card.brand, card.funding).country_code != self.country.upper()

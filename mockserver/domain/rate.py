@@ -2,8 +2,8 @@
 evenly.
 
 Time is an argument; instants and waits are microseconds. Everything is counted in whole numbers, so
-a bucket neither leaks nor gains by rounding. Source: assumption ``rate_limit``; the command line's
-``--rate-limit``.
+a bucket neither leaks nor gains by rounding. Source: settled fact ``rate_limit``; the command
+line's ``--rate-limit``.
 """
 
 from mockserver.domain.clock import SECOND, Micros

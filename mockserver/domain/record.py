@@ -94,6 +94,7 @@ def _give(cls: type, name: str, method: object) -> None:
 
 
 def _compared(cls: Any) -> list[Field[Any]]:
+    """The fields by which values are told apart."""
     return [column for column in fields(cls) if column.compare]
 
 
@@ -103,6 +104,9 @@ def _reader(names: Sequence[str]) -> Callable[[object], object]:
 
 
 def _equal_by(read: Callable[[object], object]) -> Callable[[object, object], Any]:
+    """An ``__eq__`` by what ``read`` reads, of values of one class only: ``NotImplemented`` lets
+    Python ask the other value."""
+
     def is_equal(self: object, other: object) -> Any:
         if other.__class__ is not self.__class__:
             return NotImplemented
@@ -112,6 +116,8 @@ def _equal_by(read: Callable[[object], object]) -> Callable[[object, object], An
 
 
 def _hash_by(read: Callable[[object], object]) -> Callable[[object], int]:
+    """A ``__hash__`` that fits such an ``__eq__``."""
+
     def hash_of(self: object) -> int:
         return hash(read(self))
 
@@ -119,6 +125,8 @@ def _hash_by(read: Callable[[object], object]) -> Callable[[object], int]:
 
 
 def _repr(value: Any) -> str:
+    """The ``__repr__`` of all classes. Secrets are fields with ``repr=False``: they get into no log
+    and no trace."""
     texts = [f"{item.name}={getattr(value, item.name)!r}" for item in fields(value) if item.repr]
     return f"{type(value).__qualname__}({', '.join(texts)})"
 

@@ -40,7 +40,8 @@ def checkout_named(word: str) -> Checkout | None:
 
 class PaymentType(StrEnum):
     """``type`` of a payment method and of ``paymentInformation`` (assumptions
-    ``payment_method.*``)."""
+    ``payment_method.wallet_type``, ``payment_method.checkout_type``; settled fact
+    ``payment_method.types``)."""
 
     CARD = "CARD"
     BANK_ACCOUNT = "BANK_ACCOUNT"

@@ -60,7 +60,8 @@ class TransitionTable(Generic[S, E]):
 
     def event_to(self, state: S) -> E | None:
         """The event that brings an object to a state, whatever it was in before; None when none
-        does."""
+        does. For callers who name the state that they want, as a change of a subscription does, and
+        not what is to happen."""
         for before, row in self.moves.items():
             for event, after in row.items():
                 if after is state and before is not state:
@@ -106,7 +107,8 @@ def _diagrams() -> Mapping[str, str]:
 
 
 def mermaid(table: TransitionTable[Any, Any], word: Callable[[str], str] = str) -> str:
-    """The table as a Mermaid state diagram; ``word`` spells a state."""
+    """The table as a Mermaid state diagram, for the documentation and the pages; ``word`` spells a
+    state as the API does."""
     lines = ["stateDiagram-v2"]
     for event, state in table.begins.items():
         by = f": {event}" if event else ""
@@ -135,8 +137,8 @@ class ChargeState(StrEnum):
 
     @classmethod
     def other_words(cls) -> dict[str, ChargeState]:
-        """Spellings besides the values, in lower case (assumptions ``charge.status.authorised``,
-        ``charge.status_filter``)."""
+        """Spellings besides the values, in lower case (assumption ``charge.status.authorised``;
+        settled fact ``charge.status_filter``)."""
         return {"authorised": cls.AUTHORISED}
 
 
@@ -144,7 +146,8 @@ CHARGE_STATE_BY_WORD: Mapping[str, ChargeState] = {
     **{state.value.lower(): state for state in ChargeState},
     **ChargeState.other_words(),
 }
-"""Charge states by every accepted spelling, in lower case (assumption ``charge.status_filter``)."""
+"""Charge states by every accepted spelling, in lower case (settled fact
+``charge.status_filter``)."""
 
 VaultState = StrEnum("VaultState", "STORED EXPIRED DELETED")
 """Whether a vault item still answers."""

@@ -158,7 +158,8 @@ class Subscription:
 
     def after_payment(self, amount: Decimal, paid: int, waiting: int) -> Subscription:
         """A payment of this amount moved. ``paid``: 1, it has succeeded; -1, what had succeeded was
-        taken back; ``waiting``: 1, it is under way; -1, it is so no longer; else 0."""
+        taken back; ``waiting``: 1, it is under way; -1, it is so no longer; else 0. A success ends
+        the tries: the next payment that fails has all of them again."""
         return replace(
             self,
             payments=self.payments + paid,
@@ -175,7 +176,8 @@ class Subscription:
 
     def period_from(self, instant: Micros) -> int:
         """The number of the first payment, from ``period`` on, that is due at ``instant`` or later,
-        or never."""
+        or never. Dates only grow, so it is looked for by halves: a daily subscription may have
+        slept for a century."""
 
         def is_due_then(period: int) -> bool:
             due = self.due(period)

@@ -46,7 +46,8 @@ class Token:
 
     @property
     def waits(self) -> bool:
-        """Whether the payer may still answer the challenge."""
+        """Whether the payer may still answer the challenge: not twice, and not once a payment was
+        made with the token."""
         return self.challenged and self.answer is None and self.state is TokenState.ACTIVE
 
     def after_use(self, now: Micros) -> Token:

@@ -3,8 +3,8 @@
 A payment does not ask whether the item of its card has expired: the payment method still pays, but
 can no longer be given to another provider.
 
-Source: docs/spec/service.md, What the service does, 6-9; assumptions ``vault.gone``,
-``vault.ccv_delay``, ``vault.both_expiries``.
+Source: docs/spec/service.md, What the service does, 6-9; assumption
+``vault.ccv_delay``; settled facts ``vault.gone``, ``vault.both_expiries``.
 """
 
 from __future__ import annotations

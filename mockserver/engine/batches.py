@@ -9,7 +9,8 @@ due before them (``_is_through``). What a scenario wants of single rows is drawn
 batch is taken in, so that a row has its outcome however the batch is run.
 
 Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assumptions
-``batch.flow``, ``batch.count_mismatch``, ``batch.maximum``; docs/scenario-language.md, batch, rows.
+``batch.flow``, ``batch.maximum``; settled fact ``batch.count_mismatch``; docs/scenario-language.md,
+batch, rows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -47,7 +48,7 @@ from mockserver.scenario.provider_outcome import ProviderOutcome
 
 _Outcomes = dict[int, ProviderOutcome | Stall]
 
-_ORIGIN = Origin("batch", "batch.row", "batch.three_ds", "row_fails")
+_ORIGIN = Origin("batch", op="batch.row", three_ds="batch.three_ds", three_ds_fails="row_fails")
 
 _COLUMNS = {name: attrgetter(snake(name)) for name in ROW_FIELDS}
 """Columns of a row by the names that rules call them."""
@@ -104,17 +105,18 @@ def _script_of(step: Step) -> tuple[BatchScript, str]:
 
 
 def _meaning_of(row: BatchRow) -> int:
-    """What a row asks for: the sum is equal, in one process, for the same rows in whatever order
-    and words. The hash of a tuple is hashed once more as a text: the sum of two may stay when their
-    members change places."""
+    """What a row asks for, as a number whose sum over a batch is equal, in one process, for the
+    same rows in whatever order and words: a batch that is sent twice is found so, by those who
+    watch, without its rows being kept a second time. The hash of a tuple is hashed once more as a
+    text: the sum of two may stay when their members change places."""
     members = row.payment_method_id, row.amount, row.currency.upper(), row.reference
     return hash(str(hash(members)))
 
 
 def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
     """Take a batch in; ``read`` is what was read of it ahead. Raises ``Invalid`` 102 naming every
-    faulty line (at most
-    20), or a wrong count."""
+    faulty line (at most 20), or a wrong count: a batch is taken as a whole or not at all, as nobody
+    could say afterwards which of its rows were paid."""
     sandbox = step.sandbox
     read = read or reading(step, command.text)
     most = step.assume("batch.maximum")
@@ -171,6 +173,7 @@ def start(step: Step, batch: Batch) -> None:
     """The transactions of a batch are being processed from now on."""
     with step.sandbox.batches.changing(batch):
         move(step, batch, BatchEvent.STARTED)
+    # One that breaks down or stalls before its first row still has an end that must come due.
     first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
     at = max(batch.added + first, step.sandbox.now)
     step.sandbox.schedule.plan(at, Due.BATCH_ROWS, batch.batch_id)
@@ -192,7 +195,11 @@ def run(step: Step, batch: Batch) -> None:
 
 
 def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
-    """Take the rows that are due; whether that was the last that is tried."""
+    """Take the rows that are due; whether that was the last that is tried.
+
+    It stops before a row that is not due yet, before anything else that comes first, and when it
+    has taken so many that others have waited long enough; the schedule brings it back to that
+    row."""
     entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch.batch_id, {})
     left, first = ROWS_OF_STEP, batch.reached + 1
     for row, after in zip(range(first, batch.pace.last + 1), batch.pace.times(first), strict=False):
@@ -201,7 +208,8 @@ def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
             continue
         at = batch.added + after
         # What is due at the instant of the next row comes first, however far this run may go: else
-        # the order of rows of batches side by side followed from that.
+        # the order of rows of batches side by side followed from that. At the present instant this
+        # row is what has come due.
         waits = entries and (entries[0].at < at or entries[0].at == at > sandbox.now)
         if left <= 0 or at > sandbox.horizon or waits:
             sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch.batch_id)
@@ -215,6 +223,8 @@ def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
         step_effects.plan(row_step)
         result = row_step.result
         left -= 1 + ROWS_OF_WEBHOOK * len(result.webhooks)
+        # A row that went as usual is told by the results of the batch: 100,000 entries would push
+        # everything else out of the journal.
         if any(decision.rule is not None for decision in result.decisions):
             journaling.note_due(row_step)
             sandbox.config.counts.strike(result)
@@ -279,8 +289,8 @@ def _refusal(refused: Refused) -> RowFailure:
 
 def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
     """When the rows are due, as the progress of the script wants it, after that at the usual pace;
-    and the last that is tried."""
-    _, started, each = step.assume("batch.flow")
+    and the last that is tried: a batch that stalls or breaks down leaves the rest open."""
+    _, started, for_each_row = step.assume("batch.flow")
     steps = [PacePoint(0, started)]
     for point in script.progress:
         steps.append(PacePoint(int(point.reach * count), max(point.after, steps[-1].after)))
@@ -291,7 +301,7 @@ def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
     elif breaks:
         last = reached.rows
     if reached.rows < count:
-        steps.append(PacePoint(count, reached.after + each * (count - reached.rows)))
+        steps.append(PacePoint(count, reached.after + for_each_row * (count - reached.rows)))
     return BatchPace(tuple(steps), last, breaks)
 
 
@@ -308,7 +318,8 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
 def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> _Outcomes:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
     by_row: _Outcomes = {}
-    # From the last: earlier rules take the rows back.
+    # From the last: earlier rules take the rows back. Each draws by a salt of its own, so that two
+    # shares do not mean the same rows.
     for place, rule in reversed(list(enumerate(rules))):
         numbers = _meeting(rows, rule, _number(salt, place))
         by_row.update(dict.fromkeys(numbers, rule.outcome))
@@ -334,4 +345,5 @@ def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Iterable[int
 
 
 def _number(salt: str, purpose: object) -> int:
+    """The salt of one of the draws of a batch: the same for the same call of the same rule."""
     return int.from_bytes(digest("batch", salt, purpose, size=8), "big")

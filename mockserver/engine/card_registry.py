@@ -1,8 +1,13 @@
 """The cards a sandbox has seen: facts shared by every object with the same card, found by leading
 digits.
 
-No number is kept but published test numbers: facts are looked up by a salted digest (assumption
-``charge.search_card_number``).
+No number is kept but published test numbers: facts are looked up by a salted digest (settled fact
+``charge.search_card_number``). Somebody may enter a real number by mistake, and a dump of the
+memory or a store must not give it away. A search by leading digits finds the digests of prefixes of
+certain lengths, which are worked out as a card is met.
+
+Tests pay with the same few cards, so what is worked out of a card is kept and shared: its facts for
+good, what else was made of it while it is one of the newest.
 """
 
 from collections.abc import Hashable
@@ -52,6 +57,7 @@ class CardRegistry:
         """Keep facts that were read elsewhere (an imported state), or give those already kept."""
         known = self.facts.setdefault(facts.fingerprint, facts)
         if known is facts:
+            # It is new: searches must find it.
             for prefix in facts.prefixes:
                 self._by_prefix.setdefault(prefix, []).append(facts.fingerprint)
         return known
@@ -66,7 +72,8 @@ class CardRegistry:
         return self._instruments[card]
 
     def accept(self, as_sent: CardAsSent, accepted: Accepted) -> None:
-        """Keep a card that was accepted; one whose number is not published is left."""
+        """Keep a card that was accepted; one whose number is not published is left: here it would
+        be kept in the clear."""
         number, *_ = as_sent
         if number in cards.TEST_NUMBERS:
             self.accepted.put(as_sent, accepted)

@@ -1,12 +1,21 @@
 """Charge use cases: take, capture, void, refund, settle, expire, find.
 
+Every use case goes the same way. The request is checked against the charge first, by the ``after_``
+method that makes the charge as it will be: it raises where the state or the amount forbids the
+call. Only then is the provider asked, as a request that is refused must not reach one. Its answer
+may come later (``Pending``): then the charge waits, and an entry of the schedule brings the answer.
+Last the new charge takes the place of the old one (``move``), and what it means for others follows:
+a vault item loses its ccv, a payment link counts, a subscription goes on, a batch row fails.
+
+What a failed payment leaves is a charge too, ``FAILED``, with each try in its ``failed_attempts``.
+
 Sources: docs/spec/service.md, Charges, and States and transitions; assumptions ``charge.*``,
 ``failover``.
 """
 
 from dataclasses import replace
 from decimal import Decimal
-from typing import TypeAlias
+from typing import NamedTuple
 
 from mockserver.domain.batch import RowFailure
 from mockserver.domain.charge import Charge, FailedAttempt, Payer
@@ -47,23 +56,32 @@ get = finder(Charge, Code.INVALID_CHARGE_ID)
 
 @record
 class Origin:
-    """What asks for a charge: its ``source`` in rules, and the second name of a step that no client
-    asks for. Where no payer is there, the ``assumption`` says whether a charge that asks for 3-D
-    Secure ``fails``, or is charged without."""
+    """What asks for a charge: its ``source`` in rules, and the operation ``op`` by which rules know
+    it besides ``charge.create``, where no client asks for it.
+
+    Nobody is there to pass a 3-D Secure challenge of a renewal or of a batch row. The assumption
+    ``three_ds`` says what becomes of one: with the value ``three_ds_fails`` the payment fails, with
+    any other it is charged without. Where ``three_ds`` is None, a payer is there."""
 
     source: str
     op: str | None = None
-    assumption: str | None = None
-    fails: str = ""
+    three_ds: str | None = None
+    three_ds_fails: str = ""
 
 
-_RENEWAL = Origin("subscription", "subscription.renew", "subscription.three_ds", "payment_fails")
+_RENEWAL = Origin(
+    "subscription",
+    op="subscription.renew",
+    three_ds="subscription.three_ds",
+    three_ds_fails="payment_fails",
+)
 
 _TAKEN = frozenset({ChargeState.PENDING, ChargeState.SUCCESS})
-_PAID = _TAKEN | {ChargeState.AUTHORISED}
-_UNPAID = frozenset({None, ChargeState.PENDING_CHECKOUT, ChargeState.AUTHORISED})
-"""Between which states a payment occurs (service document, What the service does, 8): a sale, an
-authorisation, a passed challenge, a capture."""
+_BEFORE_PAYMENT = frozenset({None, ChargeState.PENDING_CHECKOUT, ChargeState.AUTHORISED})
+_AFTER_PAYMENT = _TAKEN | {ChargeState.AUTHORISED}
+"""A payment occurs between a state of the first set (None: there was no charge) and one of the
+second: a sale, an authorisation, a passed challenge, a capture. Each removes the ccv (service
+document, What the service does, 8)."""
 
 _RETURNED = RowFailure("The payment was returned after the transaction had been processed")
 
@@ -79,6 +97,8 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
     faults of the command.
     """
     faults = Faults()
+    # The amount needs a currency, which may be the provider's; the provider may be chosen by the
+    # currency. So the amount is looked at before the plan, and again if only that knew it.
     money = intake.check_amount(step, command.amount, command.currency, faults)
     plan = sources.plan(step, command, money.currency if money else None, faults)
     if money is None and plan is not None and not faults:
@@ -93,8 +113,7 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
         and Capability.AUTHORISE not in plan.provider.capabilities
     ):
         faults.absorb(providers.lacks(plan.provider, Capability.AUTHORISE))
-    if faults or plan is None or money is None:
-        plan, money = faults.sure(plan), faults.sure(money)
+    plan, money = faults.sure(plan), faults.sure(money)
     verdict = _try_routes(step, command, plan, origin or Origin(command.source.word))
     return _store(step, command, plan, verdict, money)
 
@@ -107,9 +126,10 @@ def capture(step: Step, charge_id: str, amount: Decimal | None) -> Charge:
     if after.amount != charge.amount:
         _require(step.sandbox, charge, Capability.PARTIAL_CAPTURE)
     pending = _consult(step, "charge.capture", charge)
+    # A further capture cannot wait: its charge has succeeded with the first one.
     if pending is None or charge.captures:
         return move(step, charge, after, capturing(charge))
-    _plan_settlement(step, charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
+    _plan_settlement(step, charge_id, pending)
     waits = charge.after_capture(amount, step.sandbox.now, ChargeEvent.PENDING)
     return move(step, charge, waits, ChargeEvent.PENDING)
 
@@ -129,6 +149,7 @@ def void(step: Step, charge_id: str) -> Charge:
     """Cancel an authorised charge, or what is still held of one. Raises ``NotFound`` 84,
     ``WrongState`` 54, ``ProviderRefused``."""
     charge = get(step, charge_id)
+    # Raises for a charge that cannot be voided, before its provider hears of it.
     charge.after_void(ChargeEvent.VOIDED, step.sandbox.now)
     _consult(step, "charge.void", charge)
     return let_go(step, charge, ChargeEvent.VOIDED)
@@ -148,13 +169,19 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
     charge = get(step, charge_id)
     wanted = charge.refund_of(amount, comment, sandbox.now)
     if charge.after_refund(wanted).status is not ChargeState.REFUND:
+        # Something stays paid: not every provider can give back a part.
         _require(sandbox, charge, Capability.PARTIAL_REFUND)
     pending = _consult(step, "charge.refund", charge)
     if pending is None:
         return give_back(step, charge, charge.after_refund(wanted))
     wanted = replace(wanted, settles=sandbox.now + _wait_of(step, pending))
-    _plan_settlement(
-        step, charge_id, pending, (Due.REFUND_SETTLEMENT, Due.REFUND_RETURN), wanted.mark
+    _plan_answer(
+        step,
+        charge_id,
+        pending,
+        good=Due.REFUND_SETTLEMENT,
+        bad=Due.REFUND_RETURN,
+        detail=wanted.mark,
     )
     if step.assume("charge.pending_refund") == "at_once":
         return give_back(step, charge, charge.after_refund(wanted))
@@ -171,7 +198,8 @@ def settle(step: Step, charge: Charge, event: ChargeEvent) -> None:
 
 
 def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> None:
-    """The provider of a refund that was pending has its answer."""
+    """The provider of a refund that was pending has its answer. Time brings it, so nobody can be
+    told that the charge has moved on meanwhile (its payment was returned): a warning says so."""
     try:
         after = charge.after_answer(mark, settled=settled)
     except WrongState as refused:
@@ -182,6 +210,7 @@ def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> No
     if after is None:
         return
     if after.refunded == charge.refunded:
+        # One that was never shown has failed: its amount is free again, and there is no event.
         step.change(charge, after)
     elif settled:
         give_back(step, charge, after)
@@ -195,7 +224,8 @@ def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> No
 
 
 def expire(step: Step, charge: Charge) -> None:
-    """An authorisation, or what is still held of one, was not captured in time."""
+    """An authorisation, or what is still held of one, was not captured in time. A charge that was
+    captured, voided or refunded has no use for this entry of the schedule."""
     if charge.status is ChargeState.AUTHORISED or charge.kept is not None:
         let_go(step, charge, ChargeEvent.EXPIRED)
 
@@ -204,12 +234,14 @@ def renew(step: Step, row: Subscription, awaited: str) -> None:
     """One due payment, if it is the one that is awaited. A payment that cannot even be tried (its
     method or provider is gone) suspends."""
     if awaited != str(row.awaited):
+        # A pause, a change or a failure has planned another one in the place of this.
         return
     step.result.about["subscription"] = row
     amount = subscriptions.next_amount(step, row)
     if not amount:
         subscriptions.go_on(step, row)
         return
+    # Rules and the journal see the payment as if a client had asked for it.
     step.learn(
         {
             "subscriptionId": row.subscription_id,
@@ -234,11 +266,19 @@ def renew(step: Step, row: Subscription, awaited: str) -> None:
         subscriptions.move(step, row, SubscriptionEvent.SUSPENDED)
 
 
-_Verdict: TypeAlias = tuple[ProviderRoute, Outcome, tuple[FailedAttempt, ...]]
-"""What the providers said: the last route tried, its outcome, and the tries that failed."""
+@record
+class _Verdict:
+    """What the providers said: the last ``route`` that was tried, its ``outcome``, and all tries
+    that failed."""
+
+    route: ProviderRoute
+    outcome: Outcome
+    failed: tuple[FailedAttempt, ...]
 
 
 def _try_routes(step: Step, command: NewCharge, plan: ChargePlan, origin: Origin) -> _Verdict:
+    """Ask one provider after another until one does not decline, or declines for good: a failure
+    that is not retryable, such as a stolen card, would be the same everywhere."""
     failed: list[FailedAttempt] = []
     tried: list[ProviderRoute] = []
     routes: list[ProviderRoute] = [plan, *plan.others]
@@ -252,7 +292,7 @@ def _try_routes(step: Step, command: NewCharge, plan: ChargePlan, origin: Origin
         if not outcome.provider.is_retryable or step.assume("failover") == "never":
             break
         routes = sources.routes_left(step, tried, routes, command.amount)
-    return route, outcome, tuple(failed)
+    return _Verdict(route, outcome, tuple(failed))
 
 
 def _answer(step: Step, route: ProviderRoute, origin: Origin, number: int) -> Outcome:
@@ -261,26 +301,25 @@ def _answer(step: Step, route: ProviderRoute, origin: Origin, number: int) -> Ou
     if step.asked.scripted is not None:
         outcome = Outcome(provider=step.asked.scripted)
     else:
-        provider, instrument = route.provider, route.instrument
         outcome = providers.ask(
             step,
             "charge.create",
-            provider,
-            instrument,
+            route.provider,
+            route.instrument,
             origin.source,
             also=origin.op,
             number=number,
         )
-    if isinstance(outcome.provider, Challenge) and origin.assumption is not None:
-        fails = step.assume(origin.assumption) == origin.fails
-        outcome = replace(
-            outcome, provider=failed_challenge(Code.REQUIRE_THREE_D_SECURE) if fails else Approve()
-        )
-    return outcome
+    if not isinstance(outcome.provider, Challenge) or origin.three_ds is None:
+        return outcome
+    if step.assume(origin.three_ds) == origin.three_ds_fails:
+        return replace(outcome, provider=failed_challenge(Code.REQUIRE_THREE_D_SECURE))
+    return replace(outcome, provider=Approve())
 
 
 def failed_challenge(code: Code) -> Decline:
-    """What a payment is declined with whose 3-D Secure challenge was not passed."""
+    """What a payment is declined with whose 3-D Secure challenge was not passed. It is not
+    retryable: another provider would ask the same payer the same."""
     return Decline("three_ds_challenge", code, code.message, None, None, is_retryable=False)
 
 
@@ -292,19 +331,26 @@ def failed_attempt(sandbox: Sandbox, provider_id: str, decline: Decline) -> Fail
 def _store(
     step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict, money: Money
 ) -> Charge:
-    route, outcome, _ = verdict
-    said = outcome.provider
-    event = _event_of(step, command, plan, route, outcome)
-    if said is not None and (approved := said.approved(money.amount)) is not money.amount:
-        money = cut(approved, money.currency)
+    """Store what came of a payment: one charge, or several where a rule lets the provider take it
+    more than once, as duplicate submissions do. The client is told of the first one only, as it
+    would be: its search or its books must find the others."""
+    said = verdict.outcome.provider
+    event = _event_of(step, command, plan, verdict)
+    if said is not None:
+        approved = said.approved(money.amount)
+        if approved is not money.amount:
+            # A part was approved, which may have more digits than the currency.
+            money = cut(approved, money.currency)
     if plan.token is not None:
         tokens.use(step, plan.token)
+    copies = said.copies if isinstance(said, Approve) else 1
     made: list[Charge] = []
-    for _ in range(said.copies if isinstance(said, Approve) else 1):
-        made.append(step.add(_begun(step, command, plan, verdict, money, event), event))
-        follow_up(step, made[-1], event, outcome)
-        _follow(step, made[-1], None, is_copy=len(made) > 1)
-    # The answer names the first one only.
+    for _ in range(copies):
+        charge = step.add(_begun(step, command, plan, verdict, money, event), event)
+        made.append(charge)
+        follow_up(step, charge, event, verdict.outcome)
+        _follow(step, charge, None, is_copy=len(made) > 1)
+    # The last copy is what the step was about so far.
     step.result.about["charge"] = made[0]
     return made[0]
 
@@ -319,29 +365,29 @@ def _begun(
 ) -> Charge:
     """The charge that begins by an event: ``money`` is what its provider took or declined. Raises
     ``WrongState`` for an event by which no charge begins."""
-    route, _, failed = verdict
-    now, provider, instrument = step.sandbox.now, route.provider, route.instrument
-    amount, card = money.amount, instrument.card
+    provider, instrument = verdict.route.provider, verdict.route.instrument
+    now, amount, card = step.sandbox.now, money.amount, instrument.card
     charge_id = step.sandbox.ids.hex32("charge")
     payer = _payer(command, plan)
     is_declined = event is ChargeEvent.DECLINED
+    # Whether the amount is held, its provider has still to say.
     is_hold_asked = event is ChargeEvent.PENDING and not command.capture
     return Charge(
-        charge_id,
-        None if is_declined else "ch_" + charge_id[:-25:-1],
-        amount,
-        money.currency.code,
-        CHARGE.begin(event),
-        provider.summary,
-        instrument,
-        now,
+        charge_id=charge_id,
+        provider_charge_id=None if is_declined else _id_at_provider(charge_id),
+        amount=amount,
+        currency=money.currency.code,
+        status=CHARGE.begin(event),
+        provider=provider.summary,
+        instrument=instrument,
+        added=now,
         reference=command.reference,
         email=command.email or (payer.email if payer else None),
         customer_id=plan.instrument.customer_id,
         payer=payer,
         authorised=None if is_declined or is_hold_asked else amount,
         capture=command.capture,
-        failed_attempts=failed,
+        failed_attempts=verdict.failed,
         succeeded=now if event is ChargeEvent.PAID else None,
         estimated_cost=provider.cost_of(amount, money.currency, card.number if card else None),
         three_ds_verified=plan.verified,
@@ -360,6 +406,13 @@ def _begun(
     )
 
 
+def _id_at_provider(charge_id: str) -> str:
+    """The id by which a provider knows a charge, in the published form: ``ch_`` and a text. Its
+    last 24 digits backwards, so that nobody takes the one id for the other, and no further id is
+    drawn."""
+    return "ch_" + charge_id[:-25:-1]
+
+
 def _payer(command: NewCharge, plan: ChargePlan) -> Payer | None:
     """Who pays: the stored customer, under the names that the request gives."""
     if command.payer is None or plan.payer is None:
@@ -367,62 +420,78 @@ def _payer(command: NewCharge, plan: ChargePlan) -> Payer | None:
     return updated(plan.payer, command.payer)
 
 
-def _event_of(
-    step: Step, command: NewCharge, plan: ChargePlan, route: ProviderRoute, outcome: Outcome
-) -> ChargeEvent:
-    said = outcome.provider
-    if said is not None:
-        event = None if said.event is ChargeEvent.CHALLENGED and plan.verified else said.event
-    else:
-        slow = command.capture and route.instrument.type in _SLOW
-        event = (
-            ChargeEvent.PENDING
-            if slow and step.assume("charge.pending_types") == "bank_account_and_payto"
-            else None
-        )
-    return event or (ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED)
+def _event_of(step: Step, command: NewCharge, plan: ChargePlan, verdict: _Verdict) -> ChargeEvent:
+    """How a charge begins: as the last provider said, else paid or authorised as it was asked for.
+    A payer who was verified is not challenged again."""
+    said = verdict.outcome.provider
+    if said is None:
+        is_slow = command.capture and verdict.route.instrument.type in _SLOW
+        if is_slow and step.assume("charge.pending_types") == "bank_account_and_payto":
+            return ChargeEvent.PENDING
+    elif said.event is not None:
+        is_passed_already = said.event is ChargeEvent.CHALLENGED and plan.verified
+        if not is_passed_already:
+            return said.event
+    return ChargeEvent.PAID if command.capture else ChargeEvent.AUTHORISED
+
+
+class _End(NamedTuple):
+    """What ends a charge that stays as it is for the time of an assumption."""
+
+    assumption: str
+    due: Due
 
 
 _ENDS = {
-    ChargeEvent.AUTHORISED: ("charge.authorisation_expires_after", Due.AUTHORISATION_EXPIRY),
-    ChargeEvent.CHALLENGED: ("charge.challenge_expires_after", Due.CHALLENGE_EXPIRY),
+    ChargeEvent.AUTHORISED: _End("charge.authorisation_expires_after", Due.AUTHORISATION_EXPIRY),
+    ChargeEvent.CHALLENGED: _End("charge.challenge_expires_after", Due.CHALLENGE_EXPIRY),
 }
-"""How long a charge may stay as an event has left it, and what ends it then."""
+"""Events that leave a charge waiting for a client or a payer, who may never come."""
 
 
 def follow_up(step: Step, charge: Charge, event: ChargeEvent, outcome: Outcome) -> None:
     """Plan what time will do to a charge that has just begun or was just paid."""
     if event is ChargeEvent.PENDING:
         pending = outcome.provider if isinstance(outcome.provider, Pending) else Pending()
-        _plan_settlement(step, charge.charge_id, pending, (Due.SETTLEMENT, Due.RETURN))
+        _plan_settlement(step, charge.charge_id, pending)
     _plan_end(step, charge, event)
 
 
 def _plan_end(step: Step, charge: Charge, event: ChargeEvent) -> None:
-    if event in _ENDS:
-        assumption, end = _ENDS[event]
-        step.sandbox.schedule.plan(
-            step.sandbox.now + step.assume(assumption), end, charge.charge_id
-        )
+    """Plan when an authorisation lapses or a challenge counts as abandoned, if the event began
+    one."""
+    end = _ENDS.get(event)
+    if end is not None:
+        at = step.sandbox.now + step.assume(end.assumption)
+        step.sandbox.schedule.plan(at, end.due, charge.charge_id)
 
 
 def _wait_of(step: Step, pending: Pending) -> Micros:
-    return (
-        pending.after if pending.after is not None else step.assume("charge.pending_settles_after")
-    )
+    """How long a provider takes for its answer, where the rule does not say as it is assumed."""
+    if pending.after is not None:
+        return pending.after
+    usual: Micros = step.assume("charge.pending_settles_after")
+    return usual
 
 
-def _plan_settlement(
-    step: Step, charge_id: str, pending: Pending, ends: tuple[Due, Due], detail: str = ""
+def _plan_settlement(step: Step, charge_id: str, pending: Pending) -> None:
+    """Plan the answer to a payment or a capture."""
+    _plan_answer(step, charge_id, pending, good=Due.SETTLEMENT, bad=Due.RETURN)
+
+
+def _plan_answer(
+    step: Step, charge_id: str, pending: Pending, *, good: Due, bad: Due, detail: str = ""
 ) -> None:
-    """Plan the answer of a provider that gives it later: one of two ``ends``, a good and a bad
-    one."""
-    what = ends[0] if pending.settle is Settlement.SUCCESS else ends[1]
+    """Plan the answer of a provider that gives it later: a good one or a bad one, as the rule
+    says."""
+    what = good if pending.settle is Settlement.SUCCESS else bad
     step.sandbox.schedule.plan(step.sandbox.now + _wait_of(step, pending), what, charge_id, detail)
 
 
 def _consult(step: Step, op: str, charge: Charge) -> Pending | None:
-    """Ask the provider of a charge; what it says when it answers later."""
+    """Ask the provider of a charge; what it says when it answers later, None when it has agreed.
+    A provider that is not in the sandbox (its charge came with a document) agrees to everything.
+    Raises ``ProviderRefused``."""
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     if provider is None:
         return None
@@ -432,6 +501,8 @@ def _consult(step: Step, op: str, charge: Charge) -> Pending | None:
 
 
 def _require(sandbox: Sandbox, charge: Charge, feature: Capability) -> None:
+    """Raises ``Invalid`` (32, 78) where the provider of a charge lacks a feature: a shop that
+    relies on it would fail with this provider in production."""
     provider = sandbox.providers.get(charge.provider.provider_id)
     if provider is not None and feature not in provider.capabilities:
         raise providers.lacks(provider, feature)
@@ -457,7 +528,8 @@ def _follow(
 ) -> None:
     """What a charge that has gone from ``before`` (None: it is new) to where it is means for other
     objects."""
-    if step.sandbox.vault.rows and before in _UNPAID and charge.status in _PAID:
+    is_payment = before in _BEFORE_PAYMENT and charge.status in _AFTER_PAYMENT
+    if is_payment and step.sandbox.vault.rows:
         vault.spend_ccv(step, charge.instrument)
     if charge.payment_link_id is not None:
         link = step.sandbox.payment_links.get(charge.payment_link_id)
@@ -476,7 +548,8 @@ def _follow(
 
 
 def _pass_on(step: Step, charge: Charge, wanted: CheckoutTransfer) -> None:
-    """The part of a paid token charge that goes on to another account; never more than was paid."""
+    """The part of a paid token charge that goes on to another account; never more than was paid:
+    a partial approval may have brought in less than the request hands on."""
     provider = providers.known(step.sandbox, charge.provider.provider_id)
     if provider is None or not wanted.account or wanted.amount is None:
         return
@@ -487,7 +560,8 @@ def _pass_on(step: Step, charge: Charge, wanted: CheckoutTransfer) -> None:
 
 
 def _fail_row(step: Step, charge: Charge, batch_id: str) -> None:
-    """A row of a batch whose payment is returned has failed (assumption ``batch.returned_row``)."""
+    """A row of a batch whose payment is returned has failed, long after the batch was run
+    (assumption ``batch.returned_row``)."""
     batches = step.sandbox.batches
     batch = batches.get(batch_id)
     if batch is None or step.assume("batch.returned_row") != "row_fails":

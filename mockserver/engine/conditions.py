@@ -1,5 +1,9 @@
 """Conditions to wait for: an object, a webhook or an arrival that meets all tests.
 
+A test of a client waits for what happens behind its back, such as a charge that settles, instead of
+asking again and again. The server looks whenever something has changed, so a look is short:
+``MOST_READ`` fields, of the newest objects first, as these are the ones that a test waits for.
+
 Source: docs/control-api.md (``/__admin/wait``).
 """
 
@@ -78,6 +82,7 @@ class WaitCondition:
         if not rows:
             return self._nothing_there()
         if not self.tests:
+            # All are counted: nothing of them need be read.
             passing, looked_at, why = len(rows), len(rows), None
         else:
             looked_at = min(len(rows), MOST_READ // len(self.tests))
@@ -109,6 +114,7 @@ class WaitCondition:
                 if passing == self.count:
                     break
             elif why is None:
+                # One of the newest tells most: it is what the test has just made.
                 differences = (test.difference_of(read(row)) for test, read in tests)
                 why = next(filter(None, differences), None)
         return passing, why

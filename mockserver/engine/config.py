@@ -1,5 +1,9 @@
 """What a sandbox is opened with: the server's settings and the scenarios in force, worked out once
-for many sandboxes."""
+for many sandboxes.
+
+A config never changes: a sandbox that is given other scenarios gets another config. So thousands of
+sandboxes share one, with its compiled rules, and a sandbox that is emptied begins as it began.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, field, fields
@@ -103,6 +107,7 @@ def _provider(description: ProviderMap, now: Micros, known: Provider | None) -> 
     provider_id, currency = description.id, description.currency.upper()
     summary = ProviderSummary(provider_id, description.type, description.name or provider_id)
     cost, latency = description.cost, description.latency
+    # What the API alone can set, and when it was added, a known one keeps.
     return replace(
         known or Provider(provider_id, summary, currency, added=now),
         summary=summary,

@@ -1,7 +1,12 @@
 """Whether a sandbox that was read from a document makes sense: what cannot be seen in one value.
 
-A document may have been edited by hand. Whatever would fail later is refused now, with its place.
-Source: docs/control-api.md (``/__admin/state``).
+A document may have been edited by hand. Use cases rely on what they themselves make sure of: that
+the provider of a charge is there, that what was refunded is the sum of the refunds, that rows stand
+in the order of time. So whatever would fail later is refused now, with its place.
+
+Constraints of single fields are beside their types (``constraints``); what must hold between the
+fields of a row, or between rows, is a function for each table (``LAWS``). Source:
+docs/control-api.md (``/__admin/state``).
 """
 
 import types
@@ -121,7 +126,8 @@ def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault]:
 
 
 def _fault_of(view: _View, constraint: object, value: Any, unit: Currency | None) -> str | None:
-    """Why a value does not meet a constraint, in a row whose currency is ``unit``."""
+    """Why a value does not meet a constraint, in a row whose currency is ``unit``; None when it
+    does. An amount whose currency is itself at fault is not judged."""
     match constraint:
         case IdIn(table) if view.tables[table].get(value) is None:
             return f"got '{value[:64]}', wanted the id of a row of tables.{table}"
@@ -148,7 +154,8 @@ def _refusal(check: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> s
 @cache
 def _constraints(annotation: Any) -> tuple[tuple[tuple[str, ...], object], ...]:
     """The constraints on the parts of a type that concern other parts, with the path of each; ``*``
-    is every item."""
+    is every item. Worked out once for each type, as tables have 100,000 rows; those that concern
+    one value alone are met as it is read."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return tuple(
@@ -217,6 +224,7 @@ def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
             "refunded",
             f"got {number_text(charge.refunded)}, the refunds come to {number_text(refunds)}",
         )
+        # What follows is said of the sum.
         return
     if charge.refundable < 0:
         got = number_text(charge.amount - charge.refunded - charge.refundable)
@@ -224,11 +232,12 @@ def _of_charge(view: _View, charge: Charge) -> Iterator[Fault]:
             "reserved",
             f"got {got}, at most {number_text(charge.amount - charge.refunded)} can be refunded",
         )
-    fits, wanted = not charge.refunded, "nothing"
     if charge.status is ChargeState.REFUND:
         fits, wanted = charge.refunded == charge.amount, "all of the amount"
     elif charge.status is ChargeState.PARTIAL_REFUND:
         fits, wanted = 0 < charge.refunded < charge.amount, "a part of the amount"
+    else:
+        fits, wanted = not charge.refunded, "nothing"
     if not fits:
         got = f"got {number_text(charge.refunded)} of {number_text(charge.amount)}"
         yield "refunded", f"{got}, wanted {wanted} in {charge.status.value}"
@@ -251,6 +260,7 @@ def _of_customer(view: _View, customer: Customer) -> Iterator[Fault]:
 
 
 def _of_method(view: _View, method: PaymentMethod) -> Iterator[Fault]:
+    """What takes over for a payment method is nobody else's: nobody pays for another customer."""
     fallback = view.sandbox.payment_methods.get(method.fallback_payment_method_id or "")
     if fallback is not None and fallback.customer_id not in (None, method.customer_id):
         yield "fallback_payment_method_id", _OTHERS_METHOD
@@ -277,22 +287,27 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
     if not rows:
         yield "rows", "got none, wanted one or more"
         return
-    done = Counter(row.status for row in rows if row.status in _DONE)
+    done = Counter(row.status for row in rows)
     yield from _counted(
         "success", batch.success, done[BatchState.SUCCESS], "rows are in that state"
     )
     yield from _counted("failure", batch.failure, done[BatchState.FAILED], "rows are in that state")
-    # Rows that are not done yet are in the state of the batch; none is left in a batch that is
-    # done.
-    first_open = done.total() + (batch.stalled or 0) if batch.status not in _DONE else count
+    # Rows are taken in their order; those that stall are passed over. So all before the first that
+    # is still open are done or stall, and none is open in a batch that is done.
+    first_open = count
+    if batch.status not in _DONE:
+        first_open = done[BatchState.SUCCESS] + done[BatchState.FAILED] + (batch.stalled or 0)
     stalled = sum(1 for row in rows[:first_open] if row.stalls)
     yield from _counted(
         "stalled", batch.stalled or 0, stalled, "of the rows that were reached stall"
     )
     for place, row in enumerate(rows):
-        is_done = place < first_open and not row.stalls
-        if not (row.status in _DONE if is_done else row.status is batch.status):
-            wanted = "SUCCESS or FAILED" if is_done else batch.status.value
+        if place < first_open and not row.stalls:
+            fits, wanted = row.status in _DONE, "SUCCESS or FAILED"
+        else:
+            # One that is open has got as far as its batch.
+            fits, wanted = row.status is batch.status, batch.status.value
+        if not fits:
             yield (
                 f"rows.{place}.status",
                 f"got {row.status.value}, wanted {wanted} in a batch in {batch.status.value}",

@@ -51,7 +51,9 @@ class Counts:
             self.rules[OTHER] += self.rules.pop(rule)
 
     def strike(self, result: Result) -> None:
-        """What a step has met; a webhook only where something was to be told."""
+        """Remember which kinds of outcomes a step has met, for ``coverage``: what of a scenario the
+        tests of a client have really been through. Of a webhook only where something was to be
+        told."""
         for decision in result.decisions:
             attempt, outcome = decision.attempt, decision.outcome
             if decision.rule is None or attempt is None or len(self.struck) >= MOST_STRUCK:

@@ -1,7 +1,11 @@
 """Customer use cases: create with a first payment method, add more, change, read, remove.
 
-Sources: docs/spec/service.md, Customers; docs/spec/published-facts.md, 1.1 rows 14-28; assumptions
-``removed.customer_or_method``, ``gateway_delete``, ``removed.customer_methods``.
+Payment methods show who their customer is, as they are listed and reported without one. So each has
+a copy of that (``payer``), and a change of a customer is shown on them in the same step
+(``show_on``).
+
+Sources: docs/spec/service.md, Customers; docs/spec/published-facts.md, 1.1 rows 14-28; assumption
+``removed.customer_methods``; settled facts ``removed.customer_or_method``, ``gateway_delete``.
 """
 
 from itertools import islice
@@ -81,8 +85,10 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
     Raises ``NotFound`` 52, ``WrongState`` 72 (removed before), ``ProviderRefused``; then nothing is
     removed."""
     customer = get(step, customer_id)
+    # Raises for one that was removed before, while no provider has forgotten anything yet.
     after = customer.after_removal(step.sandbox.now)
     newest_first = list(step.sandbox.payment_methods.find("in_use", customer_id))[::-1]
+    # All providers are asked before any method goes: one that refuses keeps the customer whole.
     if ask_provider:
         for method in newest_first:
             payment_methods.ask_to_forget(step, "customer.delete", method)

@@ -90,7 +90,8 @@ def plan(step: Step) -> None:
         kind = TYPES.get(event.subject)
         if kind is None:
             continue
-        # Most have no receiver: nothing need be put into words for them.
+        # Most have no receiver: nothing need be put into words for them. An agreement names none
+        # itself, its payment methods may.
         is_heard = event.subject is Subject.PAYTO or sandbox.webhook_subscriptions.rows
         if is_heard or _named(KINDS[event.subject].table(sandbox).get(event.subject_id), event):
             for reported in reported_events(sandbox, kind, event):
@@ -98,7 +99,8 @@ def plan(step: Step) -> None:
 
 
 def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
-    """A step has been answered: let its deliveries go out."""
+    """A step has been answered: let its deliveries go out. Those that went before it, or were
+    withdrawn, are left."""
     sandbox.deliveries.unanswered.difference_update(webhooks)
     for delivery_id in webhooks:
         delivery = sandbox.deliveries.get(delivery_id)
@@ -132,6 +134,8 @@ def come_due(step: Step, delivery_id: str) -> None:
     delivery = sandbox.deliveries.get(delivery_id)
     if delivery is None or delivery.state is not DeliveryState.WAITING:
         return
+    # It was put off since, and has a later entry; or it is planned anew once its receiver is free
+    # (``_unblock``).
     if delivery.due > sandbox.now or sandbox.deliveries.is_blocked(delivery):
         return
     if delivery.blocks:
@@ -184,6 +188,8 @@ def report(
     if delivery.state is not DeliveryState.SENDING:
         return
     if delivery.holds and tried.is_accepted:
+        # The receiver dies after it has taken the webhook, as far as it can tell, and before the
+        # sender knows: everything waits, and the webhook comes again.
         delivery.holds = False
         sandbox.holding.begin(HoldUntil.ALL)
         tried = replace(tried, status=None, error="taken, which does not count: hold")
@@ -209,7 +215,8 @@ def report(
 
 
 def _tell_of_try(sandbox: Sandbox, delivery: Delivery, *, is_scripted: bool) -> None:
-    """Tell observers of a try. What nobody has judged but a script counts as genuine."""
+    """Tell observers of a try, and whether the receiver had reason to trust its signature: one that
+    took a forged webhook is found so. What nobody has judged but a script counts as genuine."""
     is_genuine = True
     if not is_scripted:
         key, body = sandbox.config.webhook_key, delivery.content.raw
@@ -328,10 +335,17 @@ def _subscribed(sandbox: Sandbox, kind: WebhookType | None) -> Iterator[_Target]
 def _plan_for(step: Step, reported: ReportedEvent, room: int) -> int:
     """Plan the webhooks of one event, ``room`` at most; how many there are, with those that are
     refused because too many are under way: in a fork at an entry none has ended, and the rules must
-    count the same there."""
+    count the same there.
+
+    A rule for the step itself says what becomes of all its webhooks; else each receiver's is asked
+    of the rules for ``webhook.deliver``."""
     planned = 0
     scripted = _plan_of_step(step)
-    notice = cache(lambda stale: notice_of(step.sandbox, reported, stale=stale))
+
+    @cache
+    def notice(stale: bool) -> Notice:
+        return notice_of(step.sandbox, reported, stale=stale)
+
     targets = chain(
         _named(reported.subject, reported.event), _subscribed(step.sandbox, reported.type)
     )
@@ -345,8 +359,8 @@ def _plan_for(step: Step, reported: ReportedEvent, room: int) -> int:
         copies = min(wanted.copies, room - planned)
         if copies < wanted.copies:
             _warn_of_more(step)
-        deliveries = [
-            *_plan_one(
+        deliveries = list(
+            _plan_one(
                 step,
                 reported.message,
                 target,
@@ -355,7 +369,7 @@ def _plan_for(step: Step, reported: ReportedEvent, room: int) -> int:
                 event=reported.event,
                 copies=copies,
             )
-        ]
+        )
         if wanted.extra and planned + copies < room:
             # The one above was the wrong one more; this is the real one.
             deliveries += _plan_one(
@@ -527,5 +541,7 @@ def _release(sandbox: Sandbox, copies: Sequence[str], ordering_key: str, earlies
 
 
 def _move(sandbox: Sandbox, delivery: Delivery, event: DeliveryEvent) -> None:
+    """Move by the state table; who follows the deliveries (a store, the page) hears of it. Raises
+    ``WrongState`` (61)."""
     delivery.state = DELIVERY.advance(delivery.state, event)
     sandbox.deliveries.note_changed(delivery)

@@ -1,5 +1,9 @@
 """The deliveries of a sandbox: those under way, and the newest of those that have ended.
 
+A delivery is no value: it changes in place with each of its tries, and keeps its id. So who keeps
+or shows deliveries is told the ids of those that have changed (``on_change``), or looks at what
+has a higher ``changed`` than what it has seen.
+
 Source: docs/control-api.md (``/__admin/webhooks``).
 """
 
@@ -54,7 +58,8 @@ class DeliveryLog:
         return len(self._by_id) - len(self._ended) < MOST_UNDER_WAY
 
     def is_blocked(self, delivery: Delivery) -> bool:
-        """Whether a delivery waits for another to the same receiver to end."""
+        """Whether a delivery waits for another to the same receiver to end. The one that blocks
+        does not wait for itself: it may be tried again."""
         return self.blocking.get(delivery.url, delivery.delivery_id) != delivery.delivery_id
 
     def add(self, delivery: Delivery) -> None:

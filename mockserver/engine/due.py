@@ -49,7 +49,8 @@ class Work(Protocol):
 
 
 def _while(state: StrEnum | None, act: Callable[..., object], *arguments: object) -> Work:
-    """Work on the object of an entry, as long as that is in a state (None: in any)."""
+    """Work on the object of an entry, as long as that is in a state (None: in any, where the work
+    itself looks)."""
 
     def work(step: Step, entry: ScheduledWork) -> None:
         row = _object_in(state, step.sandbox, entry)
@@ -148,6 +149,7 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     schedule, outbox = sandbox.schedule, sandbox.deliveries.outbox
     sandbox.horizon = until
     waiting_before, left = len(outbox), SLICE
+    # Each turn takes one entry. Batches move ``now`` on within theirs, so it never goes back.
     while left > 0:
         entry = schedule.next_due(until)
         if entry is None:
@@ -158,6 +160,7 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
         left -= 1 + len(step.result.webhooks)
         if entry.what in HEAVY or sandbox.holding.is_all:
             break
+        # All of this instant is done, and there is something to send before time goes on.
         if len(outbox) > waiting_before and not schedule.is_due(sandbox.now):
             break
     if len(outbox) == waiting_before and not schedule.is_due(until):
@@ -174,6 +177,7 @@ def carry_out(sandbox: Sandbox, asked: Asked, work: Callable[[Step], object]) ->
     if step.result.ruled:
         sandbox.config.counts.strike(step.result)
     for event in step.result.events:
+        # One with data has moved nothing: a scenario has made it up for a webhook.
         if event.data is None:
             for observer in sandbox.observers:
                 observer.moved(event, sandbox.journal.last)

@@ -39,8 +39,10 @@ def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
     if first is None:
         return None
     if sandbox.now - first.at > _WINDOW:
+        # The key is free again.
         del firsts[name]
         return None
+    # Refused or not: findings must not take it for a second payment.
     step.result.is_repeat = True
     is_same = first.asked in (None, _digest_of(step, request))
     if first.op != step.asked.op or not is_same:
@@ -96,10 +98,13 @@ def _has_acted(step: Step, status: int) -> bool:
 
 
 def _name(key: str) -> str:
+    """The name under which a key is kept. Clients put whatever they like into keys, and documents
+    are given to others."""
     return digest("idempotency", key).hex()
 
 
 def _digest_of(step: Step, request: tuple[object, ...]) -> str:
+    """What tells one request from another, kept instead of the request."""
     # The body may hold a card number, which a digest without a secret would give away.
     return digest("asked", step.sandbox.cards.salt, *request).hex()
 
@@ -130,7 +135,8 @@ def _key_of(step: Step) -> str | None:
     for decision in step.result.decisions:
         if decision.outcome.replay:
             # The salt of a call is "rule|key|number" (``CountedCall.salt``).
-            rule, _, key = decision.salt.rpartition("|")[0].partition("|")
+            without_number, _, _ = decision.salt.rpartition("|")
+            rule, _, key = without_number.partition("|")
             if not key.strip("|"):
                 return None
             return digest("replay", step.asked.op, rule, key).hex()

@@ -1,6 +1,10 @@
 """The built-in receiver: whatever arrives at ``/__inbox/<name>`` is kept, and its signature
 checked.
 
+A test without a receiver of its own reads what its webhooks were here, and a browser can look. What
+this server sends to itself does not go over a socket (``name_in``): it arrives in the step in which
+it is due, so that it is there as soon as the clock has been moved.
+
 Source: docs/webhooks.md (``/__inbox``); docs/control-api.md (``/__admin/inbox``).
 """
 
@@ -135,6 +139,7 @@ class Inboxes(QuotaMember):
             self.dropped += 1
             return
         arrivals = self._by_name.setdefault(name, deque())
+        # Added first: an inbox that is empty is forgotten.
         arrivals.append(arrival)
         if len(arrivals) > self.limit:
             self.dropped += 1
@@ -146,7 +151,7 @@ class Inboxes(QuotaMember):
 
 def name_in(url: str, public_url: str) -> str | None:
     """The inbox of this server that an address names, or None; all names of this machine count as
-    one."""
+    one, as a shop's settings may say ``localhost`` where the server calls itself 127.0.0.1."""
     try:
         there, here = urlsplit(url), urlsplit(public_url)
         is_same_port = _port(there) == _port(here)

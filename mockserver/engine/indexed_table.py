@@ -208,7 +208,7 @@ def index_by(
 
 class PostingLists(Generic[R]):
     """The places of the first ``known`` rows of a table by value, each list in order. A single
-    place is not in a list: most references are had by one row."""
+    place is not in a list: most references are had by one row, and a list takes 60 bytes more."""
 
     def __init__(self, index: Index[R]) -> None:
         self.index = index
@@ -238,10 +238,12 @@ class PostingLists(Generic[R]):
                 self._put(value, seq)
 
     def take_back(self, row: R) -> None:
+        """Forget the last row of the table: when it is added again, it is learnt again."""
         self.move(self.index.values_of(row), (), row.seq)
         self.known = min(self.known, row.seq)
 
     def _put(self, value: Hashable, seq: int) -> None:
+        """List a place under a value, in order: a row that has changed may be older than others."""
         places = self.by_value.setdefault(value, seq)
         if isinstance(places, list):
             insort(places, seq)
@@ -249,6 +251,8 @@ class PostingLists(Generic[R]):
             self.by_value[value] = sorted((places, seq))
 
     def _take(self, value: Hashable, seq: int) -> None:
+        """List a place under a value no longer. A value that no row has any more is forgotten, as
+        ``values`` gives those that some have."""
         places = self.by_value[value]
         if isinstance(places, list):
             del places[bisect_left(places, seq)]
@@ -258,7 +262,8 @@ class PostingLists(Generic[R]):
 
 class LateRows(list[Any]):
     """Rows that a store holds as texts, each of which ``make`` turns into its row, by its place, at
-    the first look."""
+    the first look. So a server that starts with a million rows answers at once: most of them nobody
+    will ever ask for."""
 
     def __init__(self, texts: Iterable[object], make: Callable[[int, bytes], Any]) -> None:
         super().__init__(texts)
@@ -268,13 +273,16 @@ class LateRows(list[Any]):
     def __getitem__(self, place: Any) -> Any:
         held = super().__getitem__(place)
         if type(held) is bytes:
+            # The place may count from the end.
             held = self._make(place % len(self), held)
             self[place] = held
         elif type(held) is list:
+            # A slice was asked for, and what stands in it may be texts.
             return [self[each] for each in range(*place.indices(len(self)))]
         return held
 
     def __iter__(self) -> Iterator[Any]:
+        # That of a list would give the texts.
         place = 0
         while place < len(self):
             yield self[place]
@@ -326,11 +334,13 @@ class Table(Generic[R]):
         return iter(self.rows)
 
     def add(self, row: R) -> R:
+        """Keep a new row, which is told its place: the one thing that is ever changed in it."""
         stored: Any = row
         stored.seq = len(self.rows)
         self.rows.append(row)
         self._places[self.id_of(row)] = stored.seq
         if not len(self.rows) % STEP_ROWS:
+            # Now and then many at once: a row at a time would make each create dearer.
             self.learn_asked()
         for hear in self.listeners:
             hear(self, row, None)
@@ -343,6 +353,7 @@ class Table(Generic[R]):
         self.learn_asked()
 
     def take_back(self) -> None:
+        """Remove the newest row, for a read that sees the table as it was before (``past``)."""
         row = self.rows.pop()
         del self._places[self.id_of(row)]
         for postings in self._postings.values():
@@ -350,7 +361,8 @@ class Table(Generic[R]):
 
     def copied(self, copy_row: Callable[[R], R] | None = None) -> "Table[R]":
         """A table of its own with the same rows, without listeners yet, whose indexes have all to
-        learn. Rows that change in place are copied by ``copy_row``; all others are shared."""
+        learn: to copy them would take longer, and a fork asks few. Rows that change in place are
+        copied by ``copy_row``; all others are shared."""
         copy: Table[R] = Table(
             self.id_of, tuple(self._indexes.values()), changes_in_place=self.changes_in_place
         )
@@ -359,7 +371,8 @@ class Table(Generic[R]):
         return copy
 
     def contents(self) -> list[Any]:
-        """The lists and dictionaries that it consists of."""
+        """The lists and dictionaries that it consists of: who drops a large sandbox frees them one
+        by one, in a thread, as others would wait for all of them."""
         return [
             self._places,
             *(postings.by_value for postings in self._postings.values()),
@@ -385,7 +398,8 @@ class Table(Generic[R]):
 
     @contextmanager
     def changing(self, row: R) -> Iterator[None]:
-        """Keep every index right while a row changes in place."""
+        """Keep every index right while a row changes in place: afterwards nobody could say under
+        which values it stands there."""
         known = [(postings, postings.index.values_of(row)) for postings in self._postings.values()]
         try:
             yield
@@ -414,6 +428,7 @@ class Table(Generic[R]):
         return (rows[seq] for seq in tuple(self._up_to_date(index).of(value)))
 
     def count(self, index: str, value: Hashable) -> int:
+        """How many rows have a value, without a look at them."""
         return len(self._up_to_date(index).of(value))
 
     def search(self, query: Query[R]) -> ListPage[R]:
@@ -425,8 +440,10 @@ class Table(Generic[R]):
         """The page of a query, or the scan that finds it where that is too much for a step."""
         places, checks = self._candidates(query)
         if not checks and query.sort is None:
+            # The index says it all: only the rows of the page are looked at.
             return query.page([self.rows[seq] for seq in query.cut(places)], len(places))
         scan = Scan(self._copied(places), checks, query)
+        # Rows that change in place could be half changed when a thread looks.
         if len(places) <= MOST_IN_STEP or self.changes_in_place:
             return scan.page()
         return scan
@@ -452,8 +469,9 @@ class Table(Generic[R]):
     def learn_asked(self) -> None:
         """Let the indexes that operations ask learn the rows that they lack, but for a few."""
         for name, index in self._indexes.items():
-            while index.is_asked and self.learn_more(name):
-                pass
+            has_more = index.is_asked
+            while has_more:
+                has_more = self.learn_more(name)
 
     def _copied(self, places: Sequence[int]) -> list[R]:
         """The rows of some places, as a list that stays as it is."""
@@ -464,6 +482,7 @@ class Table(Generic[R]):
         return list.copy(self.rows)
 
     def _checks(self, equal: Iterable[tuple[str, Sequence[Hashable]]]) -> list[Check[R]]:
+        """Tests of a row in the place of indexes: for those that were not taken for the search."""
         return [self._indexes[name].check(values) for name, values in equal]
 
     def _candidates(self, query: Query[R]) -> tuple[Sequence[int], list[Check[R]]]:
@@ -492,12 +511,14 @@ class Table(Generic[R]):
         return self.rows[seq].added
 
     def _up_to_date(self, name: str) -> PostingLists[R]:
+        """An index that knows all rows: what it lacks it learns now."""
         postings = self._index(name)
         if postings.known < len(self.rows):
             postings.learn(self.rows, len(self.rows))
         return postings
 
     def _index(self, name: str) -> PostingLists[R]:
+        """An index as far as it has learnt, a new one when it is asked for the first time."""
         if name not in self._postings:
             self._postings[name] = PostingLists(self._indexes[name])
         return self._postings[name]

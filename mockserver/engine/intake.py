@@ -55,7 +55,8 @@ def check_amount(
     step: Step, amount: Decimal, asked_in: str | Currency | None, faults: Faults
 ) -> Money | None:
     """The money that is asked for in a currency, or in that of a code, or None: with a fault, or
-    while only a provider knows the currency.
+    while only a provider knows the currency. In that case the caller asks again once the provider
+    is known, as only a currency says how many digits an amount may have.
 
     Faults: an amount outside the bounds (90), an unknown currency (29), too many digits (2).
     """
@@ -86,10 +87,11 @@ def _currency_of(step: Step, asked_in: str | Currency | None, faults: Faults) ->
     or with a fault."""
     if isinstance(asked_in, Currency):
         return asked_in
-    known = CURRENCIES.get(asked_in or step.assume("currency.default"))
-    if known is None and asked_in:
-        return faults.attempt(currency, asked_in)
-    return known
+    if not asked_in:
+        # The word ``provider`` names no currency.
+        return CURRENCIES.get(step.assume("currency.default"))
+    # Nearly all codes come in capital letters; the check takes any, and words the fault.
+    return CURRENCIES.get(asked_in) or faults.attempt(currency, asked_in)
 
 
 def check_transfer(
@@ -135,7 +137,8 @@ def check_card(
     as_sent = details.number, details.expiry, details.cardholder, details.three_ds_server_trans_id
     expires, accepted = sandbox.cards.accepted.get(as_sent) or (0, None)
     if accepted is not None and details.ccv and sandbox.now < expires:
-        # Cards come back: what stays to be asked are the ccv, which nobody keeps, and the clock.
+        # Tests pay with the same few cards: their checks are made once. What stays to be asked are
+        # the ccv, which nobody keeps, and the clock.
         card, _ = accepted
         check_ccv(details.ccv, card.number, faults)
         return accepted
@@ -143,14 +146,14 @@ def check_card(
     if details.ccv is None and step.assume("card.ccv") == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, facts, faults)
-    dated = details.expiry or step.assume("card.required") == "number_and_expiry"
+    is_dated = bool(details.expiry) or step.assume("card.required") == "number_and_expiry"
     expiry = None
-    if dated:
+    if is_dated:
         expiry = faults.attempt(check_expiry_date, step, details.expiry, skip_expiry_check)
     trans_id = details.three_ds_server_trans_id or None
     if trans_id is not None and not re.fullmatch(_TRANS_ID, trans_id):
         faults.add(Code.INVALID_THREE_DS_SERVER_TRANS_ID, "ThreeDSServerTransID", "wanted a UUID")
-    if facts is None or (dated and expiry is None):
+    if facts is None or (is_dated and expiry is None):
         return None
     card = Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
     accepted = sandbox.cards.entered(card)
@@ -162,18 +165,21 @@ def check_card(
 
 
 def check_number(step: Step, number: str | None) -> CardNumber:
-    """The facts of a card number. Raises ``Invalid`` (81, 5)."""
+    """The facts of a card number. Raises ``Invalid`` (81, 5).
+
+    One that is not published for tests may be a real card's: the sandbox warns, or takes none."""
     if not number:
         raise Invalid(Code.INVALID_PAYMENT_INFORMATION, {"CardNumber": "required"})
-    digits = clean(number)
+    digits = clean(number) or ""
     if digits and not takes_parts(step, number, digits):
         raise Invalid(Code.INVALID_CARD_NUMBER, {"CardNumber": PARTED})
+    # One that was met before has passed the checks.
     facts = step.sandbox.cards.known(digits) if digits else None
-    if facts is None and digits and MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits):
-        facts = step.sandbox.cards.meet(digits)
     if facts is None:
-        words = f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit"
-        raise Invalid(Code.INVALID_CARD_NUMBER, {"CardNumber": words})
+        if not MIN_LENGTH <= len(digits) <= MAX_LENGTH or not passes_luhn(digits):
+            words = f"wanted {MIN_LENGTH} to {MAX_LENGTH} digits with a right check digit"
+            raise Invalid(Code.INVALID_CARD_NUMBER, {"CardNumber": words})
+        facts = step.sandbox.cards.meet(digits)
     if facts.test_name is None:
         if step.sandbox.config.test_cards_only:
             words = "only published test numbers are accepted (--test-cards-only)"
@@ -192,7 +198,8 @@ def takes_parts(step: Step, number: str, digits: str) -> bool:
 
 
 def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None:
-    """A fault (6) when a given ccv has not the digits that the brand wants."""
+    """A fault (6) when a given ccv has not the digits that the brand wants. Without ``facts`` the
+    number is at fault, and any brand's digits do."""
     if ccv is None:
         return
     shortest, longest = CCV_LENGTHS[facts.brand if facts else None]
@@ -224,7 +231,8 @@ def check_expiry_date(step: Step, expiry: str | None, skip: bool = False) -> str
 
 
 def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> None:
-    """A fault (14) when a card that was stored has expired since (assumption ``card.expired``)."""
+    """A fault (14) when a card that was stored has expired since (assumption ``card.expired``). A
+    card without an expiry date was taken without one, and never expires."""
     if card is None or not card.expiry:
         return
     date = read_expiry(card.expiry)
@@ -238,7 +246,8 @@ def check_stored(step: Step, card: Card | None, field: str, faults: Faults) -> N
 
 
 def read_expiry(expiry: str) -> tuple[str, int] | None:
-    """``MM/YY`` and the months from the year 0 to its month; None when it is not an expiry date."""
+    """``MM/YY`` and the months from the year 0 to its month, by which dates are compared; None when
+    it is not an expiry date."""
     match = _EXPIRY.fullmatch(expiry.strip())
     if match is None:
         return None
@@ -253,6 +262,6 @@ def _month_of(now: Micros) -> int:
 
 
 def _end_of(expiry: str) -> Micros:
-    """The instant at which a card expires, ``MM/YY``."""
+    """The instant at which a card expires, ``MM/YY``: the first of the next month."""
     month, year = int(expiry[:2]), 2000 + int(expiry[3:])
     return instant_of(datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC))

@@ -155,7 +155,7 @@ class JournalEntry:
 
 
 def size_of(entry: JournalEntry) -> int:
-    """Roughly the memory that an entry takes, in bytes."""
+    """Roughly the memory that an entry takes, in bytes: what is long in one are its bodies."""
     return _ENTRY + len(entry.raw) + len(entry.answer)
 
 
@@ -235,11 +235,18 @@ class JournalQuota:
     def enforce(self) -> None:
         """Let those members that hold most give up their oldest entries until the rest fits."""
         while self.held > self.most:
-            rank = next((rank for rank in reversed(self._ranks) if rank), None)
-            largest = next(iter(rank)) if rank else None
+            largest = self._one_of_the_largest()
             if largest is None or not largest.give_up_oldest():
                 return
             self.dropped += 1
+
+    def _one_of_the_largest(self) -> QuotaMember | None:
+        """A member of the highest rank that has any; of these the one that has been in it
+        longest."""
+        for rank in reversed(self._ranks):
+            for member in rank:
+                return member
+        return None
 
 
 @record
@@ -292,7 +299,8 @@ class Stories:
         self._changes.extend(changes)
 
     def shrink(self, most: int) -> int:
-        """Drop the oldest changes until ``most`` are left; how many bytes they took."""
+        """Drop the oldest changes until ``most`` are left; how many bytes they took. A journal that
+        gives up entries for the quota gives up their share of changes with them."""
         dropped = max(len(self._changes) - most, 0)
         for _ in range(dropped):
             self._changes.popleft()
@@ -326,7 +334,8 @@ class Journal(QuotaMember):
 
     @property
     def dropped(self) -> int:
-        """Entries that a bound has pushed out."""
+        """Entries that a bound has pushed out. Numbers have no gaps, so those that are kept stand
+        at the place of their number less this."""
         return self.last - len(self.entries)
 
     def note(self, entry: JournalEntry) -> None:
@@ -339,6 +348,7 @@ class Journal(QuotaMember):
         if entry.events:
             grown += self.stories.note(entry)
         if len(entries) == self.limit:
+            # The oldest goes as this one comes.
             if self.quota is not None:
                 self.quota.overflown += 1
             grown -= size_of(entries[0])
@@ -346,12 +356,14 @@ class Journal(QuotaMember):
         self.resize(grown)
 
     def warn(self, warnings: tuple[str, ...]) -> None:
-        """Give the newest entry, while it is kept, these warnings."""
+        """Give the newest entry, while it is kept, these warnings: some are of its own keeping, and
+        known only afterwards."""
         if self.entries and self.entries[-1].number == self.last:
             self.entries[-1].warnings = warnings
 
     def mark(self, name: str) -> None:
-        """Give a name to this place, after the newest entry."""
+        """Give a name to this place, after the newest entry, so that a test can look at what came
+        since."""
         self.marks.put(name, self.last)
 
     def give_up_oldest(self) -> bool:
@@ -365,11 +377,9 @@ class Journal(QuotaMember):
 
     def loss(self) -> str:
         """Why entries are no longer there, in words."""
-        shared = (
-            f", those of all sandboxes {self.quota.most} bytes (--journal-memory),"
-            if self.quota
-            else ""
-        )
+        shared = ""
+        if self.quota:
+            shared = f", those of all sandboxes {self.quota.most} bytes (--journal-memory),"
         return (
             f"the journal keeps {self.limit} entries (--journal-limit){shared} and has dropped "
             f"{self.dropped}"

@@ -45,7 +45,8 @@ def entry_of(step: Step) -> JournalEntry:
 
 
 def note_due(step: Step) -> None:
-    """Keep a piece of due work, unless it found nothing left to do."""
+    """Keep a piece of due work, unless it found nothing left to do: of an authorisation that was
+    captured, the entry of its expiry comes due and means nothing."""
     result = step.result
     if result.events or result.decisions or result.warnings:
         entry = entry_of(step)
@@ -54,6 +55,8 @@ def note_due(step: Step) -> None:
 
 
 def _described(step: Step) -> Described | None:
+    """What lists of the journal say of an entry at a glance: reference and amount of the charge,
+    else of the object after whose kind the operation is called."""
     about = step.result.about
     charge = about.get("charge")
     if isinstance(charge, Charge):
@@ -62,24 +65,24 @@ def _described(step: Step) -> Described | None:
     row = about.get(kind)
     if row is None:
         return None
-    reference, amount, currency = (
-        getattr(row, name, None) for name in ("reference", "amount", "currency")
-    )
-    return Described(kind, reference, amount if isinstance(amount, Decimal) else None, currency)
+    amount = getattr(row, "amount", None)
+    if not isinstance(amount, Decimal):
+        amount = None
+    return Described(kind, getattr(row, "reference", None), amount, getattr(row, "currency", None))
 
 
 def _causes(decisions: Sequence[Decision]) -> tuple[Cause, ...]:
     """The rules that fired and had a part in the changes of a step."""
     causes: list[Cause] = []
     for decision in decisions:
-        outcome = decision.outcome
+        outcome, said = decision.outcome, decision.outcome.provider
         # A lost answer, a slow one or a spoilt webhook changes no object.
-        if decision.rule is not None and (outcome.provider or outcome.batch or outcome.later):
-            said = outcome.provider
-            code, message = (
-                (said.error_code, said.error_message) if isinstance(said, Decline) else (None, None)
-            )
-            causes.append(Cause(decision.rule, decision.number, decision.choice, code, message))
+        if decision.rule is None or not (said or outcome.batch or outcome.later):
+            continue
+        code, message = None, None
+        if isinstance(said, Decline):
+            code, message = said.error_code, said.error_message
+        causes.append(Cause(decision.rule, decision.number, decision.choice, code, message))
     return tuple(causes)
 
 

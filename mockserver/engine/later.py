@@ -42,7 +42,7 @@ _PART = "|"
 
 def plan(step: Step, *, is_declined: bool = False) -> None:
     """Put on the schedule what the rules of the present step say of later; of one whose provider
-    declined it, what the rules of providers say."""
+    declined it, what the rules of providers say: the others meant what would have happened."""
     for decision in step.result.decisions:
         if decision.rule is None or (is_declined and decision.outcome.provider is None):
             continue
@@ -64,7 +64,8 @@ def _plan_move(step: Step, wanted: Later, kind: str, details: tuple[str, ...]) -
 
 
 def happen(step: Step, entry: ScheduledWork) -> None:
-    """It is later now."""
+    """It is later now: what was planned happens, if the state table still allows it. A refusal has
+    nobody to go to but the journal."""
     kind, move, *detail = entry.detail.split(_PART, 3)
     try:
         _ACTS[move, kind](step, entry.subject, *detail)
@@ -77,6 +78,7 @@ def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
     """Let something happen to an object at once, its provider not being asked. Raises ``Invalid``
     (90) for a kind of object to which it cannot happen, and what the move raises."""
     move = wanted.move
+    # What a rule deletes or lets expire follows from its operation; here the caller says it.
     moves = [(kind, ())] if move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
     for moved_kind, details in moves:
         if moved_kind != kind:
@@ -151,6 +153,8 @@ def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _makes_agreement(step: Step) -> bool:
+    """Whether the present step has made a PayTo agreement (``payto.store`` has then taken what the
+    rules say of its payer)."""
     return any(
         event.subject is Subject.PAYTO and event.before is None for event in step.result.events
     )
@@ -181,6 +185,7 @@ def _subject(step: Step, kind: str) -> str | None:
 
 
 def _amount(text: str) -> Decimal | None:
+    """The amount of a detail; an empty one means all that can be moved."""
     return Decimal(text) if text else None
 
 

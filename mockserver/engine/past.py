@@ -1,5 +1,8 @@
 """What a sandbox looked like a little while ago: reads that lag behind the writes.
 
+A service that answers reads from replicas shows a new charge a little late, and a client that
+creates and then searches finds nothing. A rule with ``lag`` lets it meet that.
+
 Rows are values that are replaced, so that the past needs no copies: what has changed since is taken
 back, the read is answered, and the changes are made again, all in one step. Source:
 docs/scenario-language.md, outcome (``lag``).
@@ -90,6 +93,7 @@ class Past:
                     change.table.replace(change.after, change.before)
             return read()
         finally:
+            # In the order in which they were made: rows get their places again.
             for change in newer:
                 if change.before is None:
                     change.table.add(change.after)

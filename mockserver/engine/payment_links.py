@@ -1,6 +1,11 @@
 """Payment-link use cases: make, read, list, and pay on the hosted page.
 
-Sources: docs/spec/service.md, Payment links, and Limits; assumptions ``link.*``.
+A link limits how often it is paid. Payments that are under way count against the limit, as they may
+succeed, and free their place when they fail. A payer who reloads the page or clicks twice pays
+once: each view of the page has a key, and the link remembers what was made with it.
+
+Sources: docs/spec/service.md, Payment links, and Limits; assumptions ``link.*``;
+settled fact ``link.url``.
 """
 
 from mockserver.domain.addresses import is_web_address
@@ -14,9 +19,10 @@ from mockserver.domain.provider import Capability
 from mockserver.domain.record import replace, updated
 from mockserver.engine import charges, providers
 from mockserver.engine.charges import Origin
+from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.step import Step, finder
 
-_ORIGIN = Origin("payment_link", "payment_link.pay")
+_ORIGIN = Origin("payment_link", op="payment_link.pay")
 
 get = finder(PaymentLink, Code.INVALID_PAYMENT_LINK_ID)
 """A link. Raises ``NotFound`` (116)."""
@@ -86,7 +92,7 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
 
 
 def address(step: Step, link: PaymentLink) -> str:
-    """Where the hosted page of a link is (assumption ``link.url``)."""
+    """Where the hosted page of a link is (settled fact ``link.url``)."""
     return step.sandbox.address(page(link))
 
 
@@ -96,10 +102,12 @@ def page(link: PaymentLink) -> str:
 
 
 def usual_currency(step: Step) -> str:
-    """The currency of a link that names none: the assumption's, else that of the first provider
-    that takes cards."""
-    word: str = step.assume("currency.default")
-    if word != "provider":
-        return word
-    own = (provider.currency for provider in providers.in_use(step.sandbox, Capability.CARD))
-    return next(own, step.assume("provider.currency"))
+    """The currency of a link that names none, before any provider is chosen: the assumption's, else
+    that of the first provider that takes cards."""
+    usual: str = step.assume("currency.default")
+    if usual != PROVIDERS_OWN:
+        return usual
+    for provider in providers.in_use(step.sandbox, Capability.CARD):
+        return provider.currency
+    without_providers: str = step.assume("provider.currency")
+    return without_providers

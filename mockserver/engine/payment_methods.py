@@ -6,7 +6,7 @@ nothing; ``ask`` lets the provider refuse, which changes nothing either; ``store
 with all that it brings, and has nothing left to refuse.
 
 Sources: docs/spec/service.md, Payment methods, and Customers; What the service does, 6-7;
-docs/spec/published-facts.md, 1.1 rows 29-39, 3.1; assumptions ``removed.customer_or_method``,
+docs/spec/published-facts.md, 1.1 rows 29-39, 3.1; settled facts ``removed.customer_or_method``,
 ``gateway_delete``, ``network_token.status``.
 """
 
@@ -205,6 +205,7 @@ def delete(step: Step, payment_method_id: str, *, ask_provider: bool) -> Payment
     ``removed.default_method`` says. Raises ``NotFound`` 56, ``WrongState`` 73 (removed before),
     ``ProviderRefused``."""
     method = get(step, payment_method_id)
+    # Raises for one that was removed before, while its provider has not been asked.
     method.after_removal(step.sandbox.now)
     if ask_provider:
         ask_to_forget(step, "payment_method.delete", method)
@@ -228,10 +229,11 @@ def _next_default(step: Step, owner: Customer) -> str | None:
 
 
 def ask_to_forget(step: Step, op: str, method: PaymentMethod) -> None:
-    """Let the provider remove its copy too (assumption ``gateway_delete``). Raises
+    """Let the provider remove its copy too (settled fact ``gateway_delete``). Raises
     ``ProviderRefused``."""
     provider = step.sandbox.providers.get(method.provider.provider_id)
     if provider is not None:
+        # Rules name the method by its id, which an instrument has only while it is charged.
         known = replace(method.instrument, payment_method_id=method.payment_method_id)
         providers.refuse_declined(providers.ask(step, op, provider, known, "payment_method"))
 
@@ -326,6 +328,7 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
 
 
 def _check_makes_network_tokens(provider: Provider, faults: Faults) -> None:
+    """A fault (32) where the network token that is asked for could never be charged."""
     if Capability.NETWORK_TOKEN not in provider.capabilities:
         faults.absorb(providers.lacks(provider, Capability.NETWORK_TOKEN))
 
@@ -349,7 +352,8 @@ def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
-    """The vaulted card of a payment method, with another provider."""
+    """The vaulted card of a payment method, with another provider: what the vault is for. Without
+    a ccv of its own, the request uses the one that the vault still has."""
     sandbox = step.sandbox
     provider = faults.attempt(providers.named, sandbox, command.provider_id, Capability.CARD)
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
@@ -401,7 +405,8 @@ def owner_of(sandbox: Sandbox, method: PaymentMethod | None) -> Customer | None:
 
 def _check_fallback(step: Step, payment_method_id: str, owner: Customer | None) -> None:
     """Raises ``Invalid`` when a fallback is no payment method or one of another customer than
-    ``owner`` (56), or one that was removed (73)."""
+    ``owner`` (56), or one that was removed (73). Nobody pays for another customer (settled fact
+    ``failover.method``)."""
     field = "FallbackPaymentMethodId"
     theirs = owner_of(step.sandbox, method_in_use(step, payment_method_id, field))
     if theirs is not None and theirs is not owner:

@@ -1,7 +1,7 @@
 """PayTo use cases: ask a payer for an agreement, and move it on the clock.
 
-Sources: docs/spec/service.md, NewPayToAgreement; assumptions ``payto.status``,
-``payto.active_after``.
+Sources: docs/spec/service.md, NewPayToAgreement; assumption
+``payto.active_after``; settled fact ``payto.status``.
 """
 
 from mockserver.domain.clock import Micros
@@ -48,6 +48,7 @@ def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
     }
     agreement = step.add(made_of(Agreement, command, **own))
     for after, status in _moves(step):
+        # What happens at once is there in the answer already, as in production.
         if after == 0:
             come_due(step, agreement.payto_id, status)
         else:

@@ -2,17 +2,23 @@
 for a payment.
 
 When one is asked, the rules of its stage decide, its time is counted, and its refusal keeps its own
-words.
+words. A provider is a pretence: without a rule it agrees to everything. What it can do (its
+``capabilities``) and which currency it takes are looked at before it is asked, so that a shop meets
+the refusals that a wrong configuration would bring in production.
+
+Which provider takes a payment that names none is settled by one rule each: the oldest that has the
+feature (wallets, checkouts), or the cheapest (cards). Both look at the currency first (``taking``).
 
 Sources: docs/spec/service.md, What the service does, 1; docs/spec/published-facts.md, 1.1 rows
-59-62, 2.12, 2.13, 7.2; docs/scenario-language.md, When a rule is asked, and outcome; assumptions
-``provider.unknown``, ``provider.other_currency``, ``least_cost``.
+59-62, 2.12, 2.13, 7.2; docs/scenario-language.md, When a rule is asked, and outcome; assumption
+``provider.other_currency``; settled facts ``provider.unknown``, ``least_cost``.
 """
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from mockserver.domain.cards import CardNumber
+from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Faults, Invalid, NotFound, ProviderRefused, nearest
 from mockserver.domain.money import CURRENCIES, ZERO, Currency, currency
@@ -42,7 +48,7 @@ _LACKS: Mapping[Capability, Code] = {
     Capability.AUTHORISE: Code.FEATURE_AUTHORISE_AND_CAPTURE_IS_NOT_SUPPORTED,
     Capability.PARTIAL_CAPTURE: Code.FEATURE_PARTIAL_CAPTURE_IS_NOT_SUPPORTED_CAPTURE_AMOUNT,
 }
-"""Codes of a missing feature; any other is 32 (assumption ``provider.unknown``)."""
+"""Codes of a missing feature; any other is 32 (settled fact ``provider.unknown``)."""
 
 
 NEEDS: Mapping[PaymentType, Capability] = {
@@ -76,6 +82,7 @@ def create(step: Step, given: ProviderDetails) -> Provider:
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
     provider_id = sandbox.ids.uuid("provider")
+    # What may be changed later is set as it is changed, so that both ways agree.
     bare = Provider(
         provider_id=provider_id,
         summary=ProviderSummary(provider_id, provider_type, given.name or ""),
@@ -103,7 +110,8 @@ def update(step: Step, provider_id: str, given: ProviderDetails) -> Provider:
 
 
 def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> ProviderDetails:
-    """What is given, checked and in the words of the service."""
+    """What is given, checked and in the words of the service: both environments and currencies
+    come in any letter case."""
     check_costs(given.costs, faults)
     environment = given.environment.upper() if given.environment else None
     if environment is not None and environment not in ENVIRONMENTS:
@@ -121,7 +129,8 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
 
 
 def delete(step: Step, provider_id: str) -> Provider:
-    """Remove a provider from use; what it charged stays. Raises ``NotFound`` (39)."""
+    """Remove a provider from use. What it charged stays, and can still be captured, voided and
+    refunded: the money is with it. Raises ``NotFound`` (39)."""
     provider = get(step.sandbox, provider_id)
     return step.change(provider, provider.after_removal(), "removed")
 
@@ -157,24 +166,28 @@ def first_with(step: Step, feature: Capability, code: str | None) -> Provider:
     able = in_use(step.sandbox, feature)
     for provider in taking(step, able, code):
         return provider
-    words = f"no provider here has {feature.value}" + (" in this currency" if able else "")
+    words = f"no provider here has {feature.value}"
+    if able:
+        words += " in this currency"
     raise Invalid(Code.NO_PROVIDER_FOUND, {"ProviderId": words})
 
 
 def in_use(sandbox: Sandbox, feature: Capability) -> list[Provider]:
     """The providers in use that have a feature, the oldest first."""
-    return [
-        one
-        for one in sandbox.providers
-        if one.state is Presence.ACTIVE and feature in one.capabilities
-    ]
+    active = [provider for provider in sandbox.providers if provider.state is Presence.ACTIVE]
+    return [provider for provider in active if feature in provider.capabilities]
 
 
 def taking(step: Step, able: Sequence[Provider], code: str | None) -> Sequence[Provider]:
     """Of some providers those that take a currency (None: any): those that have it, and while none
-    has it, all or none (assumption ``provider.other_currency``)."""
-    own = [provider for provider in able if code is None or provider.currency == code]
-    return able if not own and step.assume("provider.other_currency") == "any" else own
+    has it, all or none (assumption ``provider.other_currency``). A sandbox has one provider unless
+    someone configures more: payments in other currencies would all fail there."""
+    if code is None:
+        return able
+    own = [provider for provider in able if provider.currency == code]
+    if own or step.assume("provider.other_currency") != "any":
+        return own
+    return able
 
 
 def of_checkout(step: Step, checkout: Checkout | None, code: str | None) -> Provider:
@@ -202,27 +215,28 @@ def lacks(provider: Provider, feature: Capability) -> Invalid:
 def by_cost(
     step: Step, amount: Decimal, given: Currency | None, card: CardNumber
 ) -> list[Provider]:
-    """Providers that take the card and the currency, the cheapest first (assumption
+    """Providers that take the card and the currency, the cheapest first (settled fact
     ``least_cost``). Raises ``Invalid`` (63) when there is none.
 
     Without a currency, that of the assumption ``currency.default`` counts, else that of the oldest
-    provider of cards.
+    provider of cards: prices are compared in one currency.
     """
-    able = in_use(step.sandbox, Capability.CARD)
+    able: Sequence[Provider] = in_use(step.sandbox, Capability.CARD)
     if able:
-        money = (
-            given or CURRENCIES.get(step.assume("currency.default")) or CURRENCIES[able[0].currency]
-        )
-        # Those without a price come last, of equal ones the oldest first.
-        costs = [(one.cost_of(amount, money, card), one) for one in taking(step, able, money.code)]
-        able = [
-            one
-            for _, one in sorted(costs, key=lambda priced: (priced[0] is None, priced[0] or ZERO))
-        ]
+        usual = CURRENCIES.get(step.assume("currency.default")) if given is None else None
+        money = given or usual or CURRENCIES[able[0].currency]
+        able = taking(step, able, money.code)
     if not able:
         words = "no provider takes this card in this currency"
         raise Invalid(Code.NO_CARD_PROVIDERS_CONFIGURED, {"Currency": words})
-    return able
+
+    def price(provider: Provider) -> tuple[bool, Decimal]:
+        cost = provider.cost_of(amount, money, card)
+        # Nobody knows whether one without a price is cheap: it comes last.
+        return (True, ZERO) if cost is None else (False, cost)
+
+    # Sorting leaves equal ones in their order, the oldest first.
+    return sorted(able, key=price)
 
 
 def unknown(sandbox: Sandbox, provider_id: str) -> str:
@@ -263,6 +277,7 @@ def ask(
     )
     decision = step.ask(Stage.PROVIDER, attempt)
     fault = decision.outcome.transport
+    # Work that time causes has no connection that a fault could break.
     if fault is not None and fault.at is At.RECEIVE and step.asked.answers:
         if not fault.goes_on:
             raise Unreached(fault)
@@ -271,13 +286,20 @@ def ask(
     if slowing is not None:
         step.result.latency += slowing.delay
     elif op.startswith("charge."):
-        low, high = (
-            step.assume("provider.latency") if provider.latency is None else provider.latency
-        )
-        step.result.latency += (
-            low if high <= low else low + step.sandbox.draw("provider_latency", high - low + 1)
-        )
+        step.result.latency += _usual_latency(step, provider)
     return decision.outcome
+
+
+def _usual_latency(step: Step, provider: Provider) -> Micros:
+    """How long a provider takes that no rule slows: a time drawn from its range, so that a client
+    meets answers in another order than its calls."""
+    shortest, longest = provider.latency or step.assume("provider.latency")
+    if longest <= shortest:
+        # Most take no time at all, and a draw would cost more than the rest of this.
+        only: Micros = shortest
+        return only
+    drawn: Micros = shortest + step.sandbox.draw("provider_latency", longest - shortest + 1)
+    return drawn
 
 
 def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
@@ -285,17 +307,22 @@ def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
     operation's ``refusal`` and its words as details; a code or message that the scenario itself
     gives counts before both."""
     decline = outcome.provider
-    if isinstance(decline, Decline):
-        plain = refusal is None or decline.own_code is not None or decline.own_message is not None
-        code, words = refusal or Code.TOKENISE_CARD_ERROR, decline.error_message
-        refused = ProviderRefused(code, {"Provider": words}, message=words if plain else None)
-        refused.own_code = decline.error_code if refusal is None else decline.own_code
-        refused.gateway_code, refused.gateway_message = (
-            decline.gateway_code,
-            decline.gateway_message,
-        )
-        refused.is_retryable = decline.is_retryable
-        raise refused
+    if not isinstance(decline, Decline):
+        return
+    words = decline.error_message
+    details = {"Provider": words}
+    is_own = decline.own_code is not None or decline.own_message is not None
+    if refusal is None:
+        # The class wants a code: the provider's own is what is answered.
+        refused = ProviderRefused(Code.TOKENISE_CARD_ERROR, details, message=words)
+        refused.own_code = decline.error_code
+    else:
+        refused = ProviderRefused(refusal, details, message=words if is_own else None)
+        refused.own_code = decline.own_code
+    refused.gateway_code = decline.gateway_code
+    refused.gateway_message = decline.gateway_message
+    refused.is_retryable = decline.is_retryable
+    raise refused
 
 
 PAYPAL = "paypal"
@@ -310,13 +337,17 @@ class Offer:
 
     @property
     def paypal(self) -> list[Provider]:
-        return [one for one in self.able[Capability.CHECKOUT] if one.summary.type == PAYPAL]
+        """Those of PayPal, for which a checkout page has a button of its own."""
+        checkouts = self.able[Capability.CHECKOUT]
+        return [provider for provider in checkouts if provider.summary.type == PAYPAL]
 
     @property
     def pay_later(self) -> list[Provider]:
         """Those that are nothing but a checkout of their own."""
-        others = (one for one in self.able[Capability.CHECKOUT] if one.summary.type != PAYPAL)
-        return [one for one in others if Capability.CARD not in one.capabilities]
+        checkouts = self.able[Capability.CHECKOUT]
+        others = [provider for provider in checkouts if provider.summary.type != PAYPAL]
+        # One that takes cards simulates checkouts too, and is none.
+        return [provider for provider in others if Capability.CARD not in provider.capabilities]
 
 
 def offer(
@@ -327,7 +358,8 @@ def offer(
     code = currency(given).code if given else None
     able: dict[Capability, Sequence[Provider]] = {}
     for feature in Capability:
-        offered = [one for one in in_use(step.sandbox, feature) if one.is_offered(amount, code)]
+        having = in_use(step.sandbox, feature)
+        offered = [provider for provider in having if provider.is_offered(amount, code)]
         able[feature] = taking(step, offered, code)
     asked = named(step.sandbox, card_provider_id, Capability.CARD) if card_provider_id else None
     return Offer(able, asked or next(iter(able[Capability.CARD]), None))

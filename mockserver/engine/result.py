@@ -124,7 +124,8 @@ class Result:
 
     @property
     def lag(self) -> Micros:
-        """How far behind the step sees; 0 when it sees the present."""
+        """How far behind the step sees; 0 when it sees the present. The first rule that says so
+        counts: it is the one of the arrival, before anything is read."""
         for decision in self.decisions:
             if decision.outcome.lag:
                 return decision.outcome.lag

@@ -70,7 +70,12 @@ class Holding:
         self.held += 1
         self.is_all = self.is_all or until is HoldUntil.ALL
         releases_before = self.releases
-        return lambda: self.releases > releases_before
+
+        def is_released() -> bool:
+            # ``held`` alone would not do: something else may be held by then.
+            return self.releases > releases_before
+
+        return is_released
 
     def release(self) -> int:
         """Let everything go on; how much was held."""
@@ -158,7 +163,8 @@ class Sandbox(Tables):
         return urljoin(self.config.public_url, self.page(path))
 
     def contents(self) -> list[Any]:
-        """The lists and dictionaries of it that may be long."""
+        """The lists and dictionaries of it that may be long: who drops it frees them in a thread,
+        as those of 100,000 charges take a while."""
         tables = [part for name in ROW_CLASSES for part in getattr(self, name).contents()]
         rows = [batch.rows for batch in self.batches]
         return [*tables, *rows, self.journal.entries, self.schedule.entries, self.idempotency]
@@ -175,6 +181,7 @@ class Sandbox(Tables):
         self._take_providers()
 
     def _limit_observers(self) -> None:
+        """Tell those who watch what the scenarios in force say of findings."""
         for observer in self.observers:
             observer.limited(self.config.limits)
 
@@ -194,6 +201,7 @@ class Sandbox(Tables):
         self.own = own
         self.assumed = self.config.assumed
         if own is not None:
+            # Scenarios may override as well; what a client has set for its own sandbox is nearer.
             overrides = {**self.assumed.overrides, **own.overrides}
             self.assumed = self.assumed.reused_or_new(own.profile, overrides)
 
@@ -214,7 +222,8 @@ class Sandbox(Tables):
             self.past.forget()
 
     def look_back(self) -> None:
-        """Keep what has changed, as far back as the rules in force let reads lag."""
+        """Keep what has changed, as far back as the rules in force let reads lag; nothing where
+        none does, as each change costs."""
         longest = self.config.rules.longest_lag
         if self.past is not None:
             self.past.longest = max(self.past.longest, longest)
@@ -240,7 +249,7 @@ class Sandbox(Tables):
 
 
 def public_key_of(key: str) -> str:
-    """The public key of a secret key (assumption ``public_key``): ``sk_X`` pairs with ``pk_X``,
+    """The public key of a secret key (settled fact ``public_key``): ``sk_X`` pairs with ``pk_X``,
     others are derived."""
     if key.startswith("sk_"):
         return "pk_" + key[3:]

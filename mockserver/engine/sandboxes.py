@@ -5,7 +5,7 @@ one that had it (``install``), which may be kept aside for an undo. Work that st
 one asks ``is_live`` or ``present``. With a store a sandbox may also leave the memory and come back
 (``put_away``, ``put_back``): its key, its id and its name stay known meanwhile.
 
-Source: assumption ``keys``; the command line's ``--keys`` and ``--most-sandboxes``.
+Source: settled fact ``keys``; the command line's ``--keys`` and ``--most-sandboxes``.
 """
 
 import re
@@ -141,8 +141,9 @@ class Sandboxes:
         return sandbox if sandbox is not None else self.storage.take(key)
 
     def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
-        """The sandbox of a secret key, opened on first use, for those who only look without being
-        kept. Raises ``Unauthorised`` (40), ``Full`` (37)."""
+        """The sandbox of a secret key, opened on first use. Who only looks opens none: without
+        ``keep`` a new one is forgotten with the answer. Raises ``Unauthorised`` (40), ``Full``
+        (37)."""
         sandbox = self.get(key)
         if sandbox is not None:
             return sandbox
@@ -191,6 +192,8 @@ class Sandboxes:
             self._on_open(sandbox)
             sandbox.note_opened()
         finally:
+            # It stood under its key for its set-up only: who installs it says what becomes of the
+            # one before.
             if before is not None:
                 self.in_memory[key] = before
             else:
@@ -269,11 +272,14 @@ class Sandboxes:
             self._forget_aside(next(iter(self._aside)))
 
     def _forget_aside(self, key: str) -> None:
+        """Let go of what was kept aside for a key: an undo is possible no more."""
         put_aside = self._aside.pop(key, None)
         if put_aside is not None:
             self.on_leave(put_aside)
 
     def _leave(self, sandbox: Sandbox) -> None:
+        """A sandbox loses its key: nobody waits for it any more, and it takes nothing of the quota
+        from others."""
         sandbox.holding.release()
         self.quota.leave(sandbox.journal)
         self.quota.leave(sandbox.inboxes)
@@ -298,6 +304,7 @@ class Sandboxes:
         alone counts."""
         if self._keys:
             return None if key in self._keys else "this server knows only the keys of --keys"
+        # However long a key is, no more of it is searched.
         begin = key[:LONGEST_KEY]
         if begin.lower().startswith("invalid"):
             return "keys that begin with 'invalid' are always refused"

@@ -1,5 +1,10 @@
 """Everything that time alone will cause, as data: the only place from which it does is
-``run_due``."""
+``run_due``.
+
+As data and not as timers or functions: so a document and a store hold it, a fork copies it, and the
+control page can show what is to come. Entries of one instant come due in the order in which they
+were planned, so that the same requests always cause the same.
+"""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -118,7 +123,8 @@ class Schedule:
         return earliest
 
     def take(self, most: int) -> list[ScheduledWork]:
-        """Take out the earliest entries, at most so many, without running them."""
+        """Take out the earliest entries, at most so many, without running them: to put a long
+        schedule in order without keeping others waiting."""
         return [heappop(self.entries) for _ in range(min(most, len(self.entries)))]
 
     def is_due(self, now: Micros) -> bool:

@@ -15,8 +15,8 @@ What always holds: a value that no row can have finds no row, and is no fault, b
 which there are few (states, fields to sort by): a misspelt one is refused with the nearest.
 
 Sources: docs/spec/service.md, Charges, Customers, Payment methods and Batches;
-docs/spec/published-facts.md, 3; assumptions ``charge.search_card_number``, ``customer.search``,
-``payment_method.search``, ``paging.*``, ``sort``, ``search.*``.
+docs/spec/published-facts.md, 3; assumptions ``paging.*``, ``sort``, ``search.*``; settled facts
+``charge.search_card_number``, ``customer.search``, ``payment_method.search``.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -81,6 +81,7 @@ def by(
 ) -> Mapping[str, Parameter]:
     """Rows that an index, given by the name of its parameter, finds by the value, as it is read."""
 
+    # One function for each: a closure made in the loop would know the last index alone.
     def parameter(index: str) -> Parameter:
         def add(step: Step, value: Any, query: Query[Any], faults: Faults) -> None:
             query.equal.append((index, (read(value),)))
@@ -94,7 +95,7 @@ def sorts(
     empty: str | int, read: Callable[[Any], Any] = lambda value: value, /, **paths: str
 ) -> Mapping[str, Sort]:
     """What rows are sorted by: the values at dotted paths, as they are read; what is not there is
-    as if it were empty."""
+    as if it were ``empty``, as None cannot be compared with texts or numbers."""
 
     def sort(path: str) -> Sort:
         value_at = attrgetter(path)
@@ -126,6 +127,7 @@ def words_of(*paths: str) -> Callable[[Any], tuple[str | None, ...]]:
 
 
 def _cardholder(charge: Charge) -> tuple[str | None, ...]:
+    """The holder of a charge's card, as words that ``text_parameter`` looks at."""
     card = charge.instrument.card
     return () if card is None else (card.cardholder,)
 
@@ -185,7 +187,10 @@ _BY_CARD_TYPE: Mapping[str, str] = {
 
 
 def _card_type(step: Step, value: str, query: Query[Any], faults: Faults) -> None:
-    query.equal.append((_BY_CARD_TYPE[step.assume("search.card_type")], (value.upper(),)))
+    """Rows whose card is of a type. Clients call both the scheme (VISA) and how a card is funded
+    (CREDIT) its type."""
+    index = _BY_CARD_TYPE[step.assume("search.card_type")]
+    query.equal.append((index, (value.upper(),)))
 
 
 _APART = "\udc00"
@@ -235,7 +240,7 @@ def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R
     if wanted.hides_removed and not given.get("include_removed"):
         query.equal.append(("state", (Presence.ACTIVE,)))
     query.after, query.before = _window(step, given.get("added_after"), given.get("added_before"))
-    query.limit, query.skip = _place(step, given, faults)
+    query.limit, query.skip = _limit_and_skip(step, given, faults)
     query.descending = step.assume("paging.order") == "newest_first"
     by, order = given.get("sort_by"), given.get("sort_order")
     if by or order:
@@ -251,16 +256,17 @@ def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R
 def _window(
     step: Step, after: Micros | None, before: Micros | None
 ) -> tuple[Micros | None, Micros | None]:
-    """Bounds of the time of adding as ``Query`` takes them: exclusive (assumption
-    ``search.bounds``)."""
+    """Bounds of the time of adding as ``Query`` takes them, exclusive: inclusive ones (assumption
+    ``search.bounds``) are a microsecond wider."""
     if after is None and before is None:
         return None, None
-    if step.assume("search.bounds") == "exclusive":
-        return after, before
-    return None if after is None else after - 1, None if before is None else before + 1
+    if step.assume("search.bounds") == "inclusive":
+        after = None if after is None else after - 1
+        before = None if before is None else before + 1
+    return after, before
 
 
-def _place(step: Step, given: Mapping[str, Any], faults: Faults) -> tuple[int, int]:
+def _limit_and_skip(step: Step, given: Mapping[str, Any], faults: Faults) -> tuple[int, int]:
     """How many rows the page has, and how many it leaves out before them."""
     most = step.assume("paging.maximum")
     limit, skip = given.get("limit"), given.get("skip") or 0
@@ -296,6 +302,8 @@ _AMOUNTS = {"amount_greater_than": amount_beyond(gt, ge), "amount_less_than": am
 
 
 def _card_number(step: Step, given: str, query: Query[Any], faults: Faults) -> None:
+    """Charges of the cards whose number begins with, or is, the digits. Only so many leading digits
+    are kept, as digests, so other lengths cannot be searched."""
     digits = clean(given)
     if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
         allowed = ", ".join(map(str, PREFIX_LENGTHS))
@@ -308,6 +316,8 @@ def _card_number(step: Step, given: str, query: Query[Any], faults: Faults) -> N
 
 
 def _shown_status(authorised: str, charge: Charge) -> str:
+    """The status by which a charge is sorted: as the client sees it, where authorised ones are
+    called ``authorised``."""
     return authorised if charge.status is ChargeState.AUTHORISED else charge.status.value
 
 
@@ -340,13 +350,17 @@ CHARGES: Search[Charge] = Search(
 
 
 def _customer_words(customer: Customer) -> tuple[str | None, ...]:
+    """Where ``Search`` looks. First and last name are one text: people search for both."""
     full = f"{customer.first_name or ''} {customer.last_name or ''}"
     return customer.reference, full, customer.email, customer.phone
 
 
 def _owner_of_method(step: Step, payment_method_id: str, query: Query[Any], faults: Faults) -> None:
+    """The customer of a payment method; for one that is unknown or of nobody the empty id, which no
+    customer has."""
     method = step.sandbox.payment_methods.get(payment_method_id)
-    query.equal.append(("id", ((method.customer_id if method else None) or "",)))
+    owner_id = method.customer_id if method is not None else None
+    query.equal.append(("id", (owner_id or "",)))
 
 
 CUSTOMERS: Search[Customer] = Search(
@@ -375,19 +389,18 @@ CUSTOMERS: Search[Customer] = Search(
 )
 
 
-def _method_words(method: PaymentMethod) -> tuple[str | None, ...]:
+def _method_words(method: PaymentMethod) -> list[str | None]:
+    """Where ``Search`` looks: whatever a person may know of a payment method."""
     card, bank, payer = method.instrument.card, method.instrument.bank, method.payer
-    return (
-        method.payment_method_id,
-        method.email,
-        *((card.cardholder, card.number.masked) if card else ()),
-        *((bank.account_name, bank.account_number) if bank else ()),
-        *(
-            (payer.reference, payer.first_name, payer.last_name, payer.email, payer.phone)
-            if payer
-            else ()
-        ),
-    )
+    words = [method.payment_method_id, method.email]
+    if card is not None:
+        words += [card.cardholder, card.number.masked]
+    if bank is not None:
+        words += [bank.account_name, bank.account_number]
+    if payer is not None:
+        names = [payer.reference, payer.first_name, payer.last_name]
+        words += [*names, payer.email, payer.phone]
+    return words
 
 
 PAYMENT_METHODS: Search[PaymentMethod] = Search(

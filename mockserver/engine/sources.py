@@ -7,8 +7,9 @@ names every fault of a request at once. When its provider declines, ``routes_lef
 follow: first the provider that takes over for it, then those that were planned as next (dearer
 ones, where the cheapest is tried first), and last the payment method that takes over.
 
-Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions ``least_cost``,
-``failover``, ``provider.unknown``, ``charge.customer_summary``, ``payto.status``.
+Sources: docs/spec/service.md, What the service does, 3, and Charges; assumptions
+``failover``, ``least_cost.next``, ``charge.customer_summary``; settled facts ``least_cost``,
+``provider.unknown``, ``payto.status``.
 """
 
 from collections.abc import Sequence
@@ -47,7 +48,8 @@ class ProviderRoute:
 class ChargePlan(ProviderRoute):
     """Where a charge starts: its first route, and what is known of the payer.
 
-    ``others`` are routes that may follow; ``token`` is used by the charge, whatever becomes of it.
+    ``others`` are routes that may follow. ``verified`` says that 3-D Secure was passed before the
+    charge, in the shop's own page. ``token`` is used by the charge, whatever becomes of it.
     """
 
     others: tuple[ProviderRoute, ...] = ()
@@ -107,6 +109,7 @@ def _card(
         _, instrument = accepted
         return ChargePlan(provider, instrument, verified=verified)
     if accepted is None or faults:
+        # Prices depend on the card, the amount and the currency.
         return None
     card, instrument = accepted
     cheapest, *dearer = providers.by_cost(step, command.amount, money, card.number)
@@ -249,7 +252,8 @@ def routes_left(
 
 
 def _way(route: ProviderRoute) -> tuple[str, str | None]:
-    """What makes two routes the same: provider and payment method."""
+    """What makes two routes the same: provider and payment method. The same card through another
+    provider is another try."""
     return route.provider.provider_id, route.instrument.payment_method_id
 
 
@@ -292,8 +296,8 @@ def _fallback_provider(sandbox: Sandbox, route: ProviderRoute) -> list[ProviderR
 
 
 def _fallback_method(step: Step, route: ProviderRoute, amount: Decimal) -> list[ProviderRoute]:
-    """The route of the payment method that takes over. Where that cannot be charged there is none:
-    the request did not ask for it."""
+    """The route of the payment method that takes over. Where that cannot be charged there is none,
+    and its faults are told to nobody: the request did not ask for it."""
     if route.method is None:
         return []
     fallback = step.sandbox.payment_methods.get(route.method.fallback_payment_method_id or "")

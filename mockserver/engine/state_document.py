@@ -233,7 +233,8 @@ class Document:
             yield b'{"part":"%b",%b\n' % (part.encode(), line_of(value, view)[1:])
 
     def whole(self) -> bytes:
-        """The document as one object. Raises ``TooLong``, for a long one before all is written."""
+        """The document as one object. Raises ``TooLong``, for a long one before all is written: an
+        object must be held and read in one piece, lines need not."""
         self._settle()
         size, tables = 0, list[bytes]()
         for name, rows in _rows_by_table(self.state):
@@ -245,7 +246,8 @@ class Document:
                     raise TooLong
             tables.append(b'"%b":[%b]' % (name.encode(), b",".join(written)))
         rest = line_of(replace(self.state, tables=_no_rows()), self._view)
-        # No text holds this: its quotes would be escaped.
+        # The rows go in where the object has its empty tables. No text in it holds the same: its
+        # quotes would be escaped.
         before, _, after = rest.partition(line_of(_no_rows()))
         text = b"%b{%b}%b" % (before, b",".join(tables), after)
         if len(text) > LONGEST_OBJECT:
@@ -307,6 +309,7 @@ def _in_lots(mapping: Mapping[K, V]) -> Iterator[dict[K, V]]:
 
 
 def _no_rows() -> Any:
+    """Tables without rows: those of a header."""
     return Rows(**{name: [] for name in ROW_CLASSES})
 
 
@@ -383,7 +386,9 @@ class ReadState:
     numbers: Mapping[str, Sequence[int]] | None = None
 
     def opened(self, key: str, config: SandboxConfig, real: Micros) -> Sandbox:
-        """The sandbox that they make. Their schedule holds a heap."""
+        """The sandbox that they make. Their schedule holds a heap. Digests of card numbers are only
+        of use with the salt that they were made with; a document without secrets lacks it, and its
+        cards are met anew."""
         state = self.state
         assumed = config.assumed.reused_or_new(state.profile, state.assumptions)
         if config.seed != state.seed:
@@ -405,6 +410,7 @@ class ReadState:
         # order of their adding.
         newest = [table.rows[-1].added for table in self.tables.values() if table.rows]
         sandbox.now = max([sandbox.clock.read(real), *newest])
+        # The past that it was opened with listens to the tables that were replaced.
         sandbox.past = None
         sandbox.look_back()
         return sandbox
@@ -446,7 +452,8 @@ class ReadState:
 
 
 def _parsed(carried: Carried) -> Scenario:
-    """A scenario that a document carries. Raises ``ScenarioRefused``."""
+    """A scenario that a document carries, with the set-up that a document with secrets has of it.
+    Raises ``ScenarioRefused``."""
     data = carried.data
     if carried.setup is not None:
         data = {**data, "setup": carried.setup}
@@ -459,6 +466,7 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Callable[[], Sandbox]:
     """What makes the same sandbox under another key, as an export with secrets would restore it, of
     this instant: both share the rows, which are values, so that each takes room only for what then
     differs."""
+    # Now, in the step of the event loop; ``make`` may run in a thread, while the sandbox goes on.
     state = _state(sandbox, secrets=True)
     tables = {
         name: getattr(sandbox, name).copied(getattr(row, "copied", None))
@@ -616,7 +624,8 @@ def _rows_by_table(state: State) -> Iterator[tuple[str, list[Any]]]:
 
 
 def _header(raw: dict[str, Any]) -> tuple[State, CardRegistry]:
-    """What an object says, and the cards in it. Raises ``ImportFault``."""
+    """What an object says, and the cards in it. What it is comes first: of a document that is none
+    of ours every other fault would be noise. Raises ``ImportFault``."""
     if raw.get("format") != FORMAT:
         raise ImportFault(
             ("format", f"wanted a state document of this product, which says format: {FORMAT}")

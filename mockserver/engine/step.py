@@ -4,6 +4,11 @@ the stored objects that it finds by the ids that callers give; and what rules ma
 
 A step is an argument of every use case, and gone when it is over: the journal keeps plain values of
 it, which refer to nothing.
+
+Use cases change objects by ``add`` and ``change`` alone. So whatever changes is known to the step:
+the answer finds the objects that it is about, webhooks and observers hear of each event, and rules
+see what is stored. And since use cases check all before they change anything, a step that is
+refused leaves nothing behind that would have to be undone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -55,6 +60,8 @@ class ObjectKind:
 
 
 def _kind(name: str, rows: type) -> ObjectKind:
+    """A kind by its name. How its objects stand is in ``status`` where the service shows that, in
+    ``state`` where it is ours; a payment link has neither."""
     state = next((one.name for one in fields(rows) if one.name in ("status", "state")), None)
     state_of = attrgetter(state) if state is not None else lambda row: None
     # The paths of tokens name them ``{token}``.
@@ -76,14 +83,16 @@ _KIND_OF = {rows: KINDS[name] for name, rows in STORED.items()}
 
 
 def state_of(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], path: str) -> object:
-    """The stored value at a dotted path, in a step that asked for something and is about some
-    objects; None where there is none."""
+    """The stored value at a dotted path such as ``charge.status``, for a rule's test; None where
+    there is none. The object is the one that the step is ``about``, else the one that the request
+    names by its id: rules are asked before the use case has found it."""
     kind, _, rest = path.partition(".")
     return value_at(sandbox, _object(sandbox, asked, about, snake(kind)), rest)
 
 
 def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
-    """The other calls of a sandbox that are not answered yet, as rules see them."""
+    """The other calls of a sandbox that are not answered yet, as rules see them: each with its
+    operation, and what reads its stored values when a rule gets that far."""
     others = (step for step in sandbox.holding.in_flight.values() if step.asked is not asked)
     return [
         (step.asked.op, partial(state_of, sandbox, step.asked, step.result.about))
@@ -93,7 +102,7 @@ def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
 
 def value_at(sandbox: Sandbox, found: object, path: str) -> object:
     """The value at a dotted path of an object, or None where there is none. States are words of the
-    API as the sandbox speaks it."""
+    API as the sandbox speaks it; the authorised one has two spellings, and tests take both."""
     for part in path.split(".") if path else ():
         found = _member(found, part)
     if found is ChargeState.AUTHORISED:
@@ -104,6 +113,7 @@ def value_at(sandbox: Sandbox, found: object, path: str) -> object:
 
 
 def _object(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], kind: str) -> object:
+    """The object of a kind that a step is about, else the one that the request names by its id."""
     if about.get(kind) is not None or kind not in KINDS:
         return about.get(kind)
     known = KINDS[kind]
@@ -112,6 +122,8 @@ def _object(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], kind: s
 
 
 def _member(found: object, part: str) -> object:
+    """A field of an object by the name that the API or the code gives it. Rules, and whoever reads
+    their explanations, see no card number and no ccv."""
     if isinstance(found, Mapping):
         return found.get(part)
     name = snake(part)
@@ -120,8 +132,8 @@ def _member(found: object, part: str) -> object:
     value = getattr(found, name, None)
     if value is None and name in ALIASES:
         value = found
-        for step in ALIASES[name].split("."):
-            value = getattr(value, step, None)
+        for inner in ALIASES[name].split("."):
+            value = getattr(value, inner, None)
     return value
 
 
@@ -135,7 +147,8 @@ class Step:
     result: Result = field(default_factory=Result)
 
     def learn(self, request: Mapping[str, object]) -> None:
-        """What due work stands for is known once its object has been found."""
+        """What due work stands for is known once its object has been found: from now on rules and
+        the journal see it as fields of a request."""
         self.asked = replace(self.asked, request=request)
 
     def attempt(self, op: str, **more: Any) -> Attempt:
@@ -179,6 +192,7 @@ class Step:
         kind = _KIND_OF[type(before)]
         kind.table(self.sandbox).replace(before, after)
         about = self.result.about
+        # Else the answer would show the object as it was.
         about.update({name: after for name, known in about.items() if known is before})
         if what is not None:
             self.emit(
@@ -206,12 +220,11 @@ class Step:
 
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
-        decision, result = self.sandbox.director.decide(stage, attempt), self.result
-        result.decisions += (*decision.passing, decision)
+        decision = self.sandbox.director.decide(stage, attempt)
+        self.result.note(decision)
         if decision.rule is not None:
-            result.ruled = True
-            for one in (*decision.passing, decision):
-                self.sandbox.config.counts.decided(one)
+            for counted in (*decision.passing, decision):
+                self.sandbox.config.counts.decided(counted)
         return decision
 
     def takes(self, field: str, words: str, *, by_assumption: bool) -> bool:
@@ -225,7 +238,7 @@ class Step:
         return True
 
     def warn(self, text: str) -> None:
-        """Warn, once in the life of the sandbox."""
+        """Warn, once in the life of the sandbox: what is true of every call would bury the rest."""
         if text not in self.sandbox.warned:
             self.sandbox.warned.add(text)
             self.result.warnings += (text,)
@@ -243,7 +256,7 @@ def objects_of(sandbox: Sandbox, about: Iterable[tuple[str, str]]) -> dict[str, 
 
 
 def unnoted(sandbox: Sandbox, path: Mapping[str, str] | None = None) -> Step:
-    """A step that no journal keeps: somebody looks at a page."""
+    """A step that no journal keeps: somebody looks at a page, which is no call of the API."""
     return Step(sandbox, Asked("page.view", path=path or {}))
 
 
@@ -265,8 +278,9 @@ def turn_to(
     table: TransitionTable[Any, Any],
     status: PayToState | NetworkTokenState,
 ) -> bool:
-    """Bring an object to a status where its state table has a way; one that has moved on stays as
-    it is. Whether it has that status now."""
+    """Bring an object to a status where its state table has a way, and say whether it has that
+    status now. One that has moved on stays as it is: what was to happen to it was planned before,
+    by a scenario or by time, and nobody is there to be refused."""
     event: Any = table.event_to(status)
     if row is None or event not in table.moves[row.status]:
         return row is not None and row.status is status

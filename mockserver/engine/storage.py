@@ -49,7 +49,8 @@ class SandboxStorage:
         return {}
 
     def put_away(self, sandbox: Sandbox) -> bool:
-        """Drop a sandbox from memory; False while something of it is still to be kept."""
+        """Drop a sandbox from memory; False while something of it is still to be kept, and without
+        a store, which has nothing to bring it back from."""
         return False
 
     # What is still to be kept.

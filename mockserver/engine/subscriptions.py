@@ -33,6 +33,7 @@ from mockserver.domain.states import (
     SubscriptionState,
 )
 from mockserver.domain.subscription import MOST_STEPS, EndAfter, Retry, Subscription
+from mockserver.engine.intake import PROVIDERS_OWN
 from mockserver.engine.schedule import Due
 from mockserver.engine.step import Step, finder, method_in_use
 
@@ -72,7 +73,8 @@ def create(step: Step, command: NewSubscription) -> Subscription:
         walks=True if step.assume("subscription.month_end") == "walk" else None,
     )
     if on_its_dates:
-        # The payment that is due now is that of the last of the dates that have passed.
+        # The dates that have passed are not made up for: what is due now is the payment of the last
+        # of them.
         row = replace(row, period=row.period_from(sandbox.now + 1) - 1)
     return go_on(step, step.add(row, SubscriptionEvent.CREATED))
 
@@ -81,6 +83,7 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
     """Change what is given; end, retries and webhook are replaced, or removed when they are not
     given. Raises ``NotFound`` (104), ``WrongState`` (108), ``Invalid`` as ``create``."""
     row = get(step, subscription_id)
+    # Raises for one that has ended, before anything is said of the fields.
     row.after(SubscriptionEvent.UPDATED)
     faults, wanted = Faults(), updated(row, command)
     method = step.sandbox.payment_methods.get(row.payment_method_id)
@@ -104,6 +107,8 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
         webhook=command.webhook,
     )
     row = step.change(row, after, SubscriptionEvent.UPDATED)
+    # The next payment of a suspended one is planned as it resumes; a payment that is being tried
+    # again keeps its time.
     if row.status is SubscriptionState.ACTIVE and row.retries == 0:
         row = catch_up(step, row)
     return row
@@ -119,6 +124,7 @@ def set_status(step: Step, subscription_id: str, status: SubscriptionState) -> S
     event = SUBSCRIPTION.event_to(status)
     if event is None:
         raise RuntimeError(f"no event leads to {status}")
+    # Raises for a move that there is not, before the payment method is looked at.
     row.after(event)
     if event is SubscriptionEvent.RESUMED:
         method_in_use(step, row.payment_method_id, "PaymentMethodId")
@@ -142,6 +148,7 @@ def follow(
     if row is None:
         return
     after = charge.status
+    # By how much the counts move: 1, 0 or, for a payment that is returned, -1.
     paid = (after in PAID) - (before in PAID)
     waiting = (after in UNDER_WAY) - (before in UNDER_WAY)
     row = step.change(row, row.after_payment(charge.amount, paid, waiting))
@@ -153,9 +160,12 @@ def follow(
             row = step.change(row, replace(row, period=max(row.period - 1, 0)))
         _try_again(step, row, charge)
     elif before is None:
+        # It has begun, and counts as the payment of its period even while it is pending: debits
+        # that take days do not shift the calendar.
         if not is_copy:
             go_on(step, step.change(row, replace(row, period=row.period + 1)))
     elif paid > 0 and row.next_due is None:
+        # It was the last one under way, which the end has waited for.
         go_on(step, row)
 
 
@@ -192,7 +202,7 @@ def next_amount(step: Step, row: Subscription) -> Decimal:
 
 def catch_up(step: Step, row: Subscription) -> Subscription:
     """Plan the next payment after a pause or a change: those missed are skipped or made up for, as
-    assumed."""
+    assumed. Made up for, each is due at once, one after the other, as its date has passed."""
     period = row.period
     if step.assume("subscription.missed_payments") == "skip":
         period = row.period_from(step.sandbox.now)
@@ -210,6 +220,7 @@ def lose_method(step: Step, payment_method_id: str) -> None:
     for row in step.sandbox.subscriptions.find("payment_method", payment_method_id):
         if row.status is not SubscriptionState.ACTIVE:
             continue
+        # Asked only where there is one: the journal names what a call rests on.
         if step.assume("subscription.method_removed") != "at_once":
             return
         if len(step.result.events) >= MOST_EVENTS:
@@ -235,6 +246,7 @@ def _try_again(step: Step, row: Subscription, charge: Charge) -> None:
             case "cancel":
                 move(step, row, SubscriptionEvent.CANCELLED)
             case "next_payment":
+                # This payment is given up, the subscription is not.
                 go_on(step, step.change(row, replace(row, period=row.period + 1, retries=0)))
             case _:
                 move(step, row, SubscriptionEvent.SUSPENDED)
@@ -266,23 +278,31 @@ def _plan_next(step: Step, row: Subscription, due: Micros | None) -> Subscriptio
 def _money(
     step: Step, amount: Decimal, code: str | None, method: PaymentMethod | None, faults: Faults
 ) -> tuple[str, Decimal]:
-    """Currency and exact amount; without a currency, the assumption's or that of the method's
-    provider. ``method`` is None where that has a fault, or is gone.
+    """Currency and exact amount of each payment; without a code, the usual currency.
 
     With a fault what is returned has no meaning: the caller refuses all faults together, and takes
     nothing before."""
+    code = code or _usual_currency(step, method)
+    faults.attempt(check_positive, amount)
+    money = faults.attempt(currency, code)
+    if money is None or faults.blames("Amount"):
+        return code, amount
+    return money.code, faults.attempt(exact, amount, money) or amount
+
+
+def _usual_currency(step: Step, method: PaymentMethod | None) -> str:
+    """The currency of payments that name none: one for all, or that of the method's provider."""
+    usual: str = step.assume("currency.default")
+    if usual != PROVIDERS_OWN:
+        return usual
     provider = None
     if method is not None:
         provider = step.sandbox.providers.get(method.provider.provider_id)
-    usual: str = step.assume("currency.default")
-    own: str = provider.currency if provider is not None else step.assume("provider.currency")
-    if usual == "provider":
-        usual = own
-    faults.attempt(check_positive, amount)
-    money = faults.attempt(currency, code or usual)
-    if money is None or faults.blames("Amount"):
-        return own, amount
-    return money.code, faults.attempt(exact, amount, money) or amount
+    if provider is None:
+        # The method is refused in this step: any currency will do to check the rest.
+        own: str = step.assume("provider.currency")
+        return own
+    return provider.currency
 
 
 def _check_steps(

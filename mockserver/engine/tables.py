@@ -1,5 +1,10 @@
 """The tables of a sandbox: which rows are found by which values. Every search parameter that can be
-is an index."""
+is an index.
+
+An index that no client has asked costs nothing (``indexed_table``), so there may be one for each
+parameter. Those that ``is_asked`` by use cases themselves, such as the subscriptions of a payment
+method that is removed, are kept up to date as rows come: a step cannot wait while one learns.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
@@ -24,7 +29,7 @@ from mockserver.engine.indexed_table import Index, Table, index_by
 
 
 def _by(*, is_asked: bool = False, **paths: str) -> list[Index[Any]]:
-    """Indexes by the values at dotted paths."""
+    """Indexes by the values at dotted paths, by the name of each."""
     return [index_by(name, attrgetter(path), is_asked=is_asked) for name, path in paths.items()]
 
 

@@ -1,9 +1,13 @@
 """3-D Secure: what the payer's answer to a challenge does to a charge, or to a payment token, that
 waits for it.
 
+A charge that is challenged stands in ``PENDING_CHECKOUT`` until the payer has answered on the
+issuer's page (here a page of the sandbox), or the time for it is over. A charge ends with the
+answer; a token stays, and its payments are verified then, so that the payer is asked once.
+
 Sources: docs/spec/service.md, Charge (``threeDsVerified``, ``threeDsRedirectUrl``,
-``threeDSNotificationUrl``); docs/spec/published-facts.md, 3.1 (codes 18, 917); assumptions
-``charge.status.*``, ``charge.challenge_expires_after``.
+``threeDSNotificationUrl``); docs/spec/published-facts.md, 3.1 (codes 18, 917); assumption
+``charge.challenge_expires_after``; settled fact ``charge.status``.
 """
 
 from mockserver.domain.charge import Charge, FailedAttempt
@@ -54,15 +58,18 @@ def answer_for_token(step: Step, token_id: str, payers_answer: ChallengeAnswer) 
     """Let the payer answer before the token is used: passed, its payments are verified and nobody
     asks again. A token that no longer waits stays as it is. Raises ``NotFound`` (87)."""
     token = tokens.get(step, token_id)
-    if token.waits:
-        ends = {
-            ChallengeAnswer.PASS: "passed",
-            ChallengeAnswer.FAIL: "failed",
-            ChallengeAnswer.CANCEL: "cancelled",
-        }
-        event = f"challenge_{ends[payers_answer]}"
-        token = step.change(token, token.after_challenge(payers_answer), event)
-    return token
+    if not token.waits:
+        return token
+    event = _TOKEN_EVENTS[payers_answer]
+    return step.change(token, token.after_challenge(payers_answer), event)
+
+
+_TOKEN_EVENTS = {
+    ChallengeAnswer.PASS: "challenge_passed",
+    ChallengeAnswer.FAIL: "challenge_failed",
+    ChallengeAnswer.CANCEL: "challenge_cancelled",
+}
+"""What the journal tells of a token. Its state stays, as it can be used whatever the answer was."""
 
 
 def abandon(step: Step, charge: Charge) -> None:
@@ -72,7 +79,8 @@ def abandon(step: Step, charge: Charge) -> None:
 
 
 def _passed(step: Step, charge: Charge) -> Charge:
-    """The provider has the last word, and a rule for ``charge.challenge`` can be that word."""
+    """The payer has passed. That is no payment yet: the provider has the last word, and a rule for
+    ``charge.challenge`` can be that word."""
     provider = step.sandbox.providers.get(charge.provider.provider_id)
     outcome = Outcome()
     if provider is not None:
@@ -92,12 +100,13 @@ def _passed(step: Step, charge: Charge) -> Charge:
 
 
 def _ended(step: Step, charge: Charge, event: ChargeEvent, attempt: FailedAttempt | None) -> Charge:
-    return charges.move(
-        step, charge, charge.after_challenge(event, attempt, step.sandbox.now), event
-    )
+    """The charge after its challenge, which failed with an ``attempt``."""
+    after = charge.after_challenge(event, attempt, step.sandbox.now)
+    return charges.move(step, charge, after, event)
 
 
 def _attempt(sandbox: Sandbox, charge: Charge, code: Code) -> FailedAttempt:
+    """What the charge tells of a challenge that was not passed."""
     return charges.failed_attempt(
         sandbox, charge.provider.provider_id, charges.failed_challenge(code)
     )

@@ -1,5 +1,9 @@
 """Payment-token use cases: make, use, expire, read, list.
 
+A browser exchanges card details for a token, so that a shop's server never sees a card number; the
+server pays or stores with the token. It belongs to one provider, which may refuse the card when the
+token is made, and works for a time and a number of uses.
+
 Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-facts.md, 1.1 rows
 50-54, 2.8; assumptions ``token.lifetime``, ``token.uses``.
 """
@@ -39,6 +43,7 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
     card, instrument = faults.sure(accepted)
     provider, details = faults.sure(provider), faults.sure(details)
+    # Nothing may be stored before the provider has agreed.
     outcome = providers.ask(step, OP, provider, instrument, "card")
     providers.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
@@ -81,7 +86,8 @@ def usable(step: Step, token_id: str) -> Token:
 
 
 def use(step: Step, token: Token) -> None:
-    """One use of a token that ``usable`` gave; after the last one it is used up."""
+    """One use of a token that ``usable`` gave; after the last one it is used up. A declined payment
+    uses it too, as the provider has seen it."""
     after = token.after_use(step.sandbox.now)
     step.change(token, after, TokenEvent.USED if after.uses else TokenEvent.USED_UP)
 
@@ -94,7 +100,8 @@ def expire(step: Step, token: Token) -> None:
 def _card_provider(
     step: Step, command: NewCardToken, card: Card | None, faults: Faults
 ) -> Provider | None:
-    """The provider that is named, else the cheapest one that takes the card; None with a fault."""
+    """The provider that is named, else the cheapest one that takes the card; None with a fault.
+    ``/token/card`` must name one: without it the id is empty; that of ``least_cost`` is None."""
     if command.provider_id == "":
         raise invalid(
             {"ProviderId": "required: as the header ProviderId, in the query or in the body"}

@@ -42,6 +42,7 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
     (charge), 67 (no transfers), 60 (amount), 29 (currency), 61 (reference), 69, 70 (references used
     before), 68 (more than the charge has left), 90 (account), ``WrongState`` 54 (charge)."""
     sandbox, group = step.sandbox, _checked(step.sandbox, command)
+    # Each row shows what the group has moved together.
     total = sum((transfer.amount for transfer in group.transfers), ZERO)
     after = step.assume("transfer.settles_after")
     begun = TransferEvent.ORDERED if after else TransferEvent.SETTLED
@@ -58,6 +59,7 @@ def create(step: Step, command: NewTransferGroup) -> Sequence[Transfer]:
             status=TRANSFER.begin(begun),
             added=sandbox.now,
         )
+        # Not by ``step.add``: a step has one object of a kind, and is about none of several.
         sandbox.transfers.add(row)
         if after:
             sandbox.schedule.plan(sandbox.now + after, Due.TRANSFER_SETTLEMENT, row.transfer_id)
@@ -133,6 +135,7 @@ def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Fault
 
 
 def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
+    """A fault (61) of a reference that no document of the service would take."""
     if reference is not None and not 1 <= len(reference) <= LONGEST_REFERENCE:
         faults.add(Code.INVALID_REFERENCE_ID, field, f"wanted 1 to {LONGEST_REFERENCE} characters")
 
@@ -140,6 +143,7 @@ def _check_reference(reference: str | None, field: str, faults: Faults) -> None:
 def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -> NewTransfer:
     """The transfer with its exact amount; in the currency of its charge, or of its provider, by
     default."""
+    # Faults of its own first, which get their place in the list and a transfer's codes below.
     code, amount, own_faults = transfer.currency or own, transfer.amount, Faults()
     money = own_faults.attempt(currency, code) if code else None
     if money is not None and own is not None and money.code != own:
@@ -149,7 +153,6 @@ def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -
         own_faults.add(Code.INVALID_TRANSFER_AMOUNT, "Amount", words)
     elif money is not None:
         amount = own_faults.attempt(exact, amount, money) or ZERO
-    # A transfer has a code of its own for whatever is wrong with its amount.
     codes = {"Amount": Code.INVALID_TRANSFER_AMOUNT, "Currency": Code.CURRENCY_NOT_SUPPORTED}
     for fault in own_faults:
         faults.add(codes[fault.field], f"Transfers.{place}.{fault.field}", fault.text)
@@ -227,6 +230,7 @@ def _days(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Micros]:
     """The days that have charges with money in them and are settled from ``first`` to ``last``, by
     their midnights."""
     begin = first - first % DAY
+    # What is not settled yet is not listed: its day is not over.
     until = sandbox.now
     if last is not None:
         if last < begin:

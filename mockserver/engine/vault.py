@@ -56,7 +56,8 @@ def store(
 
 
 def get(step: Step, vault_id: str) -> VaultItem:
-    """A stored item. Raises ``NotFound`` (62) for unknown, expired and deleted ones alike."""
+    """A stored item. Raises ``NotFound`` (62) for unknown, expired and deleted ones alike: nobody
+    learns that there was a card (settled fact ``vault.gone``)."""
     item = step.sandbox.vault.get(vault_id)
     if item is None or item.state is not VaultState.STORED:
         raise NotFound(Code.INVALID_VAULT_ID, {"VaultId": unknown("vault", vault_id)})
@@ -71,7 +72,8 @@ def delete(step: Step, vault_id: str) -> VaultItem:
 
 def spend_ccv(step: Step, paid: Instrument) -> None:
     """A payment occurred for a card: its ccv leaves the vault (assumption
-    ``vault.ccv_spent_by``)."""
+    ``vault.ccv_spent_by``), from all items of the card's number, or from that alone by which was
+    paid."""
     sandbox = step.sandbox
     if paid.card is None:
         return
@@ -89,7 +91,8 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
 
 
 def remove_ccv(step: Step, item: VaultItem, event: CcvEvent) -> VaultItem:
-    """The item without the ccv that it holds, if any."""
+    """The item without the ccv that it holds, if any. It is an event of its own: a shop that needs
+    the ccv for another provider must see from when it has it no more."""
     if item.ccv_state is not CcvState.HELD:
         return item
     after = step.change(item, item.after_ccv(event))

@@ -57,12 +57,13 @@ class ReportedEvent:
 
 
 def word_of(kind: WebhookType) -> str:
-    """``meta.type`` of a type (assumption ``webhook.events``)."""
+    """``meta.type`` of a type (settled fact ``webhook.events``)."""
     return kind.value[:1].lower() + kind.value[1:]
 
 
 def reported_events(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterator[ReportedEvent]:
-    """What webhooks of a type have to report of an event."""
+    """What webhooks of a type have to report of an event: mostly one thing; of an agreement one for
+    each payment method that has it; nothing where no status has changed."""
     if event.subject in _STATUS_CHANGES and event.before == event.after:
         return
     word = word_of(kind)
@@ -178,6 +179,7 @@ def _respelt(value: object) -> bytes:
 
 
 def _respelling(value: object) -> str:
+    """One value in the other spelling, with all that is in it."""
     match value:
         case dict():
             members = [
@@ -189,6 +191,7 @@ def _respelling(value: object) -> str:
         case Decimal():
             return f"{value:f}0"
         case str() if value and ord(value[0]) <= _LAST_OF_FOUR_DIGITS:
+            # The rest as ever, without its opening quote.
             return f'"\\u{ord(value[0]):04x}{json.dumps(value[1:])[1:]}'
         case _:
             return json.dumps(value)
@@ -220,6 +223,7 @@ def notice_of(sandbox: Sandbox, reported: ReportedEvent, *, stale: bool) -> Noti
     receivers get the same words."""
     subject, event, at = reported.subject, reported.event, reported.event.at
     if stale and event.data is None:
+        # It was written as the object began, and has been on its way until now.
         at = subject.added
         if isinstance(subject, Charge) and event.before is not None:
             subject = subject.as_before(ChargeState(event.before))
@@ -240,4 +244,6 @@ def notice_of(sandbox: Sandbox, reported: ReportedEvent, *, stale: bool) -> Noti
                 at, subject, Subject.PAYMENT_METHOD, agreement=agreement, network_token=token
             )
     payload = sandbox.config.render("", reported.message, notice, sandbox.assumed)
-    return Notice(at, payload["data"]) if "data" in payload else notice
+    if "data" not in payload:
+        return notice
+    return Notice(at, payload["data"])

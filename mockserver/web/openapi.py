@@ -2,7 +2,7 @@
 kinds of webhooks, never written by hand: the payments API in OpenAPI 3.1, whose constant parts are
 ``openapi.json`` and ``openapi.md``, and its webhooks in AsyncAPI 3.0 too.
 
-Source: docs/spec/published-facts.md, 6; assumption ``webhook.events``.
+Source: docs/spec/published-facts.md, 6; settled fact ``webhook.events``.
 """
 
 import json

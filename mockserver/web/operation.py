@@ -372,7 +372,7 @@ class OperationEndpoint(Endpoint):
     def _form(self, strict: bool, request: Request, step: Step) -> tuple[Body | None, Body | None]:
         """Body and query as models, where they are not just as they should be. Raises ``Invalid``
         (90) with every fault of form in both: nothing is asked of the rules before the form is
-        sound (assumption ``error.validation``)."""
+        sound (settled fact ``error.validation``)."""
         faults: dict[str, str] = {}
         query = self._typed(request.asked, self.route.query, strict, faults)
         body = self._typed(request.fields, self.route.body, strict, faults)

@@ -1,8 +1,8 @@
 """What a request says, by field: its body or query as a mapping under canonical names, in whatever
 letter case they came, and as a typed model, with every fault at once.
 
-Sources: assumption ``request.letter_case``; docs/spec/published-facts.md, 0 (rule 3), 1.0, 8 (rows
-7-16).
+Sources: settled fact ``request.letter_case``; docs/spec/published-facts.md, 0 (rule 3), 1.0, 8
+(rows 7-16).
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from mockserver.wire.profile import profile_of
 
 
 def status_of(refused: Refused, assumed: Assumed) -> int:
-    """The HTTP status of a refusal (assumptions ``error.not_found``, ``error.wrong_state``,
-    ``keys``)."""
+    """The HTTP status of a refusal (assumptions ``error.not_found``, ``error.wrong_state``;
+    settled fact ``keys``)."""
     for kind, assumption in _ASSUMED.items():
         if isinstance(refused, kind):
             status: int = assumed[assumption]

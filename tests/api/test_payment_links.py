@@ -100,6 +100,20 @@ def test_every_part_of_a_link_can_be_left_out(api: Api) -> None:
     ]  # fmt: skip
 
 
+def test_a_payment_link_without_currency_names_the_assumptions_that_it_rests_on(api: Api) -> None:
+    def named() -> set[str]:
+        entry = api.get("/__admin/journal")["entries"][-1]
+        return {key for key in entry["assumptions"] if "currency" in key}
+
+    make(api, currency=None)
+    assert named() == {"currency.default"}
+    make(api, currency="NZD")
+    assert named() == set()
+    assert api.delete(f"/provider/{DUMMY}").status == 200
+    make(api, currency=None)
+    assert named() == {"currency.default", "provider.currency"}
+
+
 def test_a_payment_link_takes_pascal_case_and_indexes(api: Api) -> None:
     link = api.post(
         "/payment_link", {"Title": "T", "Amount": 1.0, "CallToAction": 1, "LimitPayments": "2"}

@@ -102,6 +102,24 @@ def test_a_subscription_needs_a_method_an_amount_and_an_interval(api: Api) -> No
     assert made["endAfter"] is made["retry"] is made["webhook"] is made["metadata"] is None
 
 
+def currency_rows(api: Api, op: str) -> list[str]:
+    """The assumptions on currency that the journal names for the only call of an operation."""
+    [entry] = [row for row in api.get("/__admin/journal")["entries"] if row["op"] == op]
+    return [key for key in entry["assumptions"] if "currency" in key]
+
+
+def test_a_subscription_that_names_no_currency_rests_on_an_assumption(api: Api) -> None:
+    subscribe(api, currency=None)
+    assert currency_rows(api, "subscription.create") == ["currency.default"]
+
+
+def test_a_subscription_that_names_its_currency_rests_on_no_assumption(api: Api) -> None:
+    row = subscribe(api, currency="NZD")
+    assert api.put(path_of(row), {"amount": 20}).status == 200
+    assert currency_rows(api, "subscription.create") == []
+    assert currency_rows(api, "subscription.update") == []
+
+
 @pytest.mark.parametrize(
     ("field", "value", "code", "place"),
     [
