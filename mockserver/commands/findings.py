@@ -46,6 +46,7 @@ def findings(
     rows = page["findings"]
     click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
     for sentence in page["idle"]:
+        # A program that reads another form than text must not meet sentences in it.
         click.echo(sentence, err=form != "text")
     if any(reaches(row, fail_on) for row in rows):
         sys.exit(Exit.FOUND)
