@@ -292,8 +292,8 @@ class RemoteSandbox:
         does not hold, ``findings`` are all of them.
 
         ``findings`` is the least severity of those that fail the test (``warning``, ``error``;
-        ``none``: they fail no test), but for those of the names ``allow``; None: nobody asks for
-        findings, and the story of the client does not end.
+        with ``none`` there may be none at all), but for those of the names ``allow``; None: nobody
+        asks for findings, and the story of the client does not end.
         """
         # A test that has failed by its rules or books has said so already.
         is_to_judge = rules and not self.judged
