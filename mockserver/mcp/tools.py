@@ -31,6 +31,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+"""What a value may be to count as of a type of JSON schema. A number counts as a text: agents write
+an id or an amount either way."""
 
 
 class ToolRefused(Exception):
@@ -46,8 +48,9 @@ def masked(text: str) -> str:
 
 @record
 class Row:
-    """One tool. One that is a call of the control API names that, the arguments that it offers of
-    those that the call has, all when none is named, and the parameters that it gives itself."""
+    """One tool, with words ``about`` it for the agent. One that is a call of the control API has
+    that ``call`` (method and path), the arguments that it ``offers`` of those that the call has,
+    all when none is named, and in ``fixed`` the parameters that it gives itself, as a query."""
 
     name: str
     call: str
@@ -80,8 +83,12 @@ def _arguments() -> Mapping[str, Sequence[_Argument]]:
 
 @record
 class Tool:
-    """One tool: its row, the schemas of its arguments, those it needs, what does it; ``reads``: it
-    changes nothing."""
+    """One tool: its row, the schemas of its arguments (``properties``), those that it needs, what
+    does it; ``reads``: it changes nothing.
+
+    Arguments are checked here once for all tools, as agents make names up: a refusal says what is
+    allowed, where an ignored argument would seem to have worked.
+    """
 
     row: Row
     properties: Mapping[str, Schema]
