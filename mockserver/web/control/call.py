@@ -131,8 +131,8 @@ class ControlCall(Generic[B, Q]):
         return self.body_beside({})
 
     def body_beside(self, faults: Mapping[str, str]) -> B:
-        """The body, some of whose faults are known already. Raises ``MalformedJson``, ``Invalid``
-        (90) with all faults."""
+        """The body, some of whose faults are known already: who sends it gets all faults at once,
+        and not the second when the first is mended. Raises ``MalformedJson``, ``Invalid`` (90)."""
         try:
             body = read_exactly(self.route.body or ControlBody, self.document)
         except Invalid as refused:

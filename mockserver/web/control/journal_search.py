@@ -60,6 +60,8 @@ MOST_CHARACTERS, MOST_WORDS = 500, 20
 
 
 _WORD = re.compile(r'(-?)(?:([A-Za-z]+):(?!//))?(?:"([^"]*)"|(\S+))')
+"""A hyphen, an operator and a value, which may be a phrase. What begins an address (``https://``)
+is no operator."""
 
 
 @record
@@ -80,6 +82,7 @@ def words_of(text: str, operators: Collection[str]) -> list[Word]:
     words = []
     for match in _WORD.finditer(text):
         minus, operator, phrase, plain = match.groups()
+        # An empty phrase is one too.
         value = phrase if phrase is not None else plain
         if operator is None:
             words.append(Word(None, value.lower(), bool(minus)))
@@ -107,6 +110,7 @@ LAST_DIGITS = 4
 
 
 _STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
+"""A status, or a class of them."""
 
 
 def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
@@ -189,7 +193,8 @@ def _by_reference(_: Sandbox, wanted: str) -> Test:
 
 
 def _by_card(sandbox: Sandbox, wanted: str) -> Test:
-    """The last four digits of a card that a body shows masked."""
+    """The last four digits of a card that a body shows masked: with an asterisk before them they
+    are no part of an amount or an id."""
     if not (len(wanted) == LAST_DIGITS and wanted.isdecimal()):
         raise ValueError(
             f"got {len(wanted)} characters, wanted the last {LAST_DIGITS} digits of a card"
@@ -225,7 +230,8 @@ def _by_amount(_: Sandbox, wanted: str) -> Test:
 
 
 def _by_currency(_: Sandbox, wanted: str) -> Test:
-    """The currency that the row of the entry shows."""
+    """The currency that the row of the entry shows, which is that of the charge where the request
+    names none."""
     currency = wanted.upper()
     return lambda entry: facts_of(entry).get("currency", "").upper() == currency
 
@@ -273,6 +279,7 @@ def _is(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _is_declined(entry: JournalEntry) -> bool:
+    """Whether a payment was declined in it, whatever status the client got."""
     return any(event.what == "declined" for event in entry.events)
 
 
@@ -399,6 +406,7 @@ async def look_through(
 
 
 def _passing(entries: Sequence[JournalEntry], tests: Sequence[Test]) -> list[JournalEntry]:
+    """The entries that pass all tests; the costly ones come last, for the few that are left."""
     passing = list(entries)
     for test in tests:
         passing = [entry for entry in passing if test(entry)]
@@ -406,6 +414,7 @@ def _passing(entries: Sequence[JournalEntry], tests: Sequence[Test]) -> list[Jou
 
 
 def _test_of(word: Word, sandbox: Sandbox) -> Test:
+    """The test of a word. Raises ``ValueError`` for a value that means nothing to its operator."""
     make_test = OPERATORS[word.operator] if word.operator else _by_text
     test = make_test(sandbox, word.value)
     return _but(test) if word.excludes else test

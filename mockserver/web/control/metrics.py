@@ -1,14 +1,15 @@
 """Whether the server is alive, and ready; its counts and measures in the text format of Prometheus
 (``/metrics``).
 
-No label holds a key, an id or a value of a request, and each has a bounded number of values.
+No label holds a key, an id or a value of a request, and each has a bounded number of values: every
+value is a series of its own, which a server of Prometheus keeps for weeks.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
@@ -21,8 +22,16 @@ from mockserver.web.request import Reply
 from mockserver.web.runner import for_each
 from mockserver.web.world import World
 
-Samples = Iterator[tuple[Sequence[str], Any]]
-"""The values of the labels, each with its number; of a histogram with its buckets and its sum."""
+
+class Histogram(NamedTuple):
+    """How many measures were at most as great as each bound, and the sum of all."""
+
+    buckets: Sequence[tuple[str, int]]
+    total: float
+
+
+Samples = Iterator[tuple[Sequence[str], float | Histogram]]
+"""The values of the labels, each with its number, or what was measured."""
 
 
 @record
@@ -38,36 +47,42 @@ class Metric:
 
 
 def _requests(world: World, _: object) -> Samples:
+    """By operation and status, in the same order each time, as all samples are."""
     for op, counts in sorted(world.requests.items()):
         for status, count in sorted(counts.statuses.items()):
             yield (op, str(status) if status else "none"), count
 
 
 def _durations(world: World, _: object) -> Samples:
+    """A histogram for each operation, whose bounds are microseconds here and seconds there."""
     bounds = [*(f"{bound / SECOND:g}" for bound in BOUNDS), "+Inf"]
     for op, counts in sorted(world.requests.items()):
         # A bucket of Prometheus counts those of all smaller ones too.
         buckets = list(zip(bounds, accumulate(counts.buckets), strict=True))
-        yield (op,), (buckets, counts.took / SECOND)
+        yield (op,), Histogram(buckets, counts.took / SECOND)
 
 
 def _commits(world: World, _: object) -> Samples:
-    """None without a store."""
+    """By result. Without a store there are no samples: zeros would look like a store that nobody
+    writes to."""
     if world.store is None:
         return iter(())
     return _each({"written": world.store.commits, "failed": world.store.failures})
 
 
 def _dropped_entries(world: World, _: object) -> Samples:
+    """By the bound that has pushed them out: which of two settings to raise."""
     quota = world.sandboxes.quota
     return _each({"limit": quota.overflown, "memory": quota.dropped})
 
 
 def _each(counts: Mapping[str, float]) -> Samples:
+    """A sample for each value of the only label."""
     return (((value,), count) for value, count in sorted(counts.items()))
 
 
 def _one(number: float) -> Samples:
+    """The sample of a metric without labels."""
     return iter([((), number)])
 
 
@@ -185,23 +200,25 @@ async def read(call: AnyCall) -> bytes:
     for metric in METRICS:
         family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
         for labels, value in metric.read(world, objects):
-            if metric.kind == "histogram":
-                buckets, total = value
-                family.add_metric(labels, buckets, total)
+            if isinstance(value, Histogram):
+                family.add_metric(labels, value.buckets, value.total)
             else:
                 family.add_metric(labels, value)
         filled.append(family)
+    # The library asks a registry for what it has collected over time; here it is read when asked.
     registry: Any = SimpleNamespace(collect=lambda: filled)
     return generate_latest(registry)
 
 
 def alive(call: AnyCall) -> object:
-    """That the server answers, which is enough."""
+    """That the server answers, which is enough: an orchestrator restarts one that does not, and no
+    restart would help a store that cannot be written."""
     return {"status": "alive", "version": __version__}
 
 
 async def ready(call: AnyCall) -> object:
-    """The scenarios are loaded, and the store can be written; 503 with the reasons when not."""
+    """The scenarios are loaded, and the store can be written; 503 with the reasons when not: then
+    an orchestrator sends no requests here, and lets the server be."""
     problems, store = [*call.world.directory.ready_problems], call.world.store
     fault = await store.fault() if store is not None else None
     if fault is not None:

@@ -86,11 +86,14 @@ _LONGEST_LABEL = _SHOWN_LABEL + LONGEST_CARD_TEXT
 """Characters of a label that are shown, and that are looked at for a card number."""
 
 _LABELS = ("reference", "title", "name", "description", "url", "email")
+"""Fields by which a person may know an object, the one that says most first."""
+
 _READ_ROUTES: Mapping[str, Route[Any, Any]] = {
     row.op.removesuffix(".get"): row
     for row in routes.ROUTES
     if row.method == "GET" and row.op.endswith(".get")
 }
+"""The call of the payments API that reads one object of a kind."""
 
 
 async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
@@ -119,6 +122,7 @@ async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
 
 
 def _counts(sandbox: Sandbox) -> dict[str, int]:
+    """How many objects there are of each kind."""
     return {kind: len(stored_kind.table(sandbox)) for kind, stored_kind in KINDS.items()}
 
 
@@ -242,13 +246,16 @@ def states(call: AnyCall) -> object:
 
 
 def _change_reply(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
+    """A change in the story of an object; whether its journal entry is still there to be opened, as
+    an object keeps its story longer."""
     is_kept = sandbox.journal.get(change.number) is not None
     states = states_of(change.event, profile)
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **states)
 
 
 def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
-    """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
+    """The answer of an ordinary read without a request: it is not journaled and no rule sees it,
+    so that looking at an object changes nothing of a test."""
     call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
     return mask_body(Reply(200, route.handle(call)).text())
 
@@ -344,6 +351,7 @@ class _OperatorTest:
 
 
 def _number_of(_: ObjectReader, row: Any) -> object:
+    """The amount without its currency, as a search gives it."""
     amount = getattr(row, "amount", None)
     return None if amount is None else number_text(amount)
 
@@ -354,11 +362,14 @@ def _currency_of(_: ObjectReader, row: Any) -> object:
 
 
 def _last_digits_of(_: ObjectReader, row: Any) -> object:
+    """The last four digits of the card of an object: a charge has it in its instrument, a vault
+    item itself."""
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
     return getattr(getattr(card, "number", None), "last4", None)
 
 
 def _decline_code_of(_: ObjectReader, row: Any) -> object:
+    """The code with which the newest try was declined."""
     attempts = getattr(row, "failed_attempts", None)
     return int(attempts[-1].error_code) if attempts else None
 
@@ -380,6 +391,8 @@ def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Chec
 
 
 def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
+    """The test of a word: a value that a thread may call, so no function that holds a sandbox.
+    Raises ``ValueError``."""
     if word.operator is None:
         return Holds(reader.text, contains, word.value, not word.excludes)
     if word.operator == _IS:

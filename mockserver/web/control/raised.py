@@ -24,7 +24,8 @@ def raised(sandbox: Sandbox) -> Iterable[Finding]:
 
 def finding_counts(sandbox: Sandbox) -> dict[str, int] | None:
     """How often something was raised, and how often something was cleared: these change whenever
-    the findings do. None with ``--findings off``."""
+    the findings do, so that a page which shows them need not read them to see that they are the
+    same. None with ``--findings off``."""
     watch = watch_of(sandbox)
     if watch is None:
         return None

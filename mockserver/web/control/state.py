@@ -40,11 +40,12 @@ class StateDocument(OpenBody):
     """A sandbox as it was exported."""
 
 
+# As lines an answer has another type than the route says, so it brings its headers itself.
 _LINES_HEADERS = ((b"content-type", LINES.encode()), NOSNIFF, NO_STORE)
 
 
 _PART = 256 * 1024
-"""Bytes of a part of an answer."""
+"""Bytes of a part of an answer: a line by itself costs more to send than to write."""
 
 
 async def export_state(call: ControlCall[ControlBody, StateQuery]) -> Reply | bytes:

@@ -94,6 +94,7 @@ _ELSEWHERE: Mapping[str, str] = {
 """Keys of ``when`` that mean nothing afterwards."""
 
 _MOST_TESTS = 1_000
+"""Tests of one expectation, each of which is asked of every entry."""
 
 _COUNTS = frozenset({"exactly", "min", "max"})
 _MOST = 1_000_000_000
@@ -165,7 +166,7 @@ class _Wanted:
 
 def _wanted(call: ControlCall[Expectations, SinceQuery]) -> _Wanted:
     """What the body asks to verify. Raises ``Invalid`` (90) naming every fault, and for nothing at
-    all."""
+    all: a misspelt verification must not pass."""
     # These are read from the document: their faults name the place in the list, which the types of
     # the body could not.
     requests, faults = expectations(call.document.get("requests", []))
@@ -257,6 +258,7 @@ async def judge(
     # Of those that fail as many tests the newest come first.
     closest = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.failed), -miss.entry.number))
     near = [(miss.entry, list(map(str, miss.failed))) for miss in closest]
+    # What was pushed out can only add to a count, which spoils none that may be exceeded.
     is_certain = expected.bounds.most is None and expected.bounds.hold(count)
     doubt = None if is_certain else loss
     return Verification(expected, count, matched[-MOST_SHOWN:], near, doubt)
@@ -284,6 +286,7 @@ def _compare(expected: Expected, entry: JournalEntry) -> _Comparison:
     failed = [list(expected.when.differences(attempt)) for attempt in attempts]
     passing = [attempt for attempt, tests in zip(attempts, failed, strict=True) if not tests]
     if not passing:
+        # A step has an attempt for each provider: the one that came nearest says most.
         return _Comparison(entry, 0, min(failed, key=len))
     if entry.op in expected.operations:
         return _Comparison(entry, 1)
@@ -379,6 +382,7 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
     bounds = Expectation()
     if raw is None:
         return bounds
+    # ``count: 1`` is short for ``count: {exactly: 1}``; true is no number here.
     counts = {"exactly": raw} if type(raw) is int else raw
     with problems.at():
         if not isinstance(counts, Mapping) or not counts or counts.keys() - _COUNTS:
