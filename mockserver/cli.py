@@ -132,7 +132,9 @@ class ServeByDefault(click.Group):
 
 
 def _option(setting: Setting) -> click.Option:
-    """The option of a setting."""
+    """The option of a setting. It has no default and reads nothing: both are left to
+    ``Settings.load``, which must see whether the option was given before it looks at the
+    environment."""
     words = f"{setting.help} [{setting.variable}; default: {setting.show(setting.default)}]"
     return click.Option(
         [setting.flag, setting.name],
@@ -406,6 +408,7 @@ def _print(document: object) -> None:
 def ca(**flags: Any) -> None:
     """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on
     first use."""
+    # Clients may be told to trust it before a server has started.
     settings = load(flags)
     from mockserver.adapters.tls import authority_pem
 

@@ -242,7 +242,8 @@ class Learner:
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take down what the reports of all workers say."""
+        """Take down what the reports of all workers say. A test has one for its fixtures before it,
+        one for itself, and one for what they do after it: all take time, each may fail."""
         path, line, _ = report.location
         test = test_itself(report.nodeid)
         runs = self._runs if test == report.nodeid else self._second_runs
@@ -450,6 +451,7 @@ class Explorer:
         """Learn what the tests ask, before workers of xdist start, and hand it to them."""
         if self.worker is None:
             self.known = learn(self.config)
+            # What was learnt does not count: how long that takes is not the budget's matter.
             if self.budget is not None:
                 self.deadline = machine_now() + self.budget
         self.tries = {test: self._tries(learnt) for test, learnt in self.known.items()}
@@ -467,7 +469,8 @@ class Explorer:
         return f"{TITLE}: calls that can fail: {points}, in tests: {len(tests)}"
 
     def _tries(self, learnt: Learnt) -> dict[str, Trial]:
-        """What is tried in a test, by name, in the order of calls and table."""
+        """What is tried in a test, by name, in the order of calls and table: each fault at each
+        call that it fits. Nothing where a failure would say nothing about the fault."""
         if learnt.why_not is not None:
             return {}
         faults = [

@@ -47,8 +47,9 @@ _found_key: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
 def level_of(config: pytest.Config) -> str:
-    """The least severity that fails a test, or ``off``. Raises ``pytest.UsageError`` for an unknown
-    ini value."""
+    """The least severity that fails a test, or ``off``: what the command line says counts before
+    the project's file. Raises ``pytest.UsageError`` for an unknown ini value; pytest itself looks
+    at options."""
     level: str = config.getoption("--mockserver-findings") or config.getini(ATTRIBUTE)
     if level not in LEVELS:
         raise pytest.UsageError(f"mockserver_findings: {_words_of_unknown(level, LEVELS)}")
@@ -120,7 +121,8 @@ def _words_of_unknown(got: object, allowed: Sequence[str]) -> str:
 
 
 def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
-    """The kinds that a marker allows. Raises ``pytest.UsageError`` for an unknown kind."""
+    """The kinds of findings that a marker allows. Raises ``pytest.UsageError`` for an unknown kind:
+    a name that is misspelt would allow nothing, and the test would fail for another reason."""
     __tracebackhide__ = True
     if given is None:
         return frozenset()
@@ -132,8 +134,9 @@ def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
 def names_in(
     item: pytest.Item, argument: str, what: str, given: object, known: Callable[[str], str]
 ) -> frozenset[str]:
-    """The names in an argument of a marker; ``known`` raises ``ValueError``. Raises
-    ``pytest.UsageError``."""
+    """The names in an argument of a marker, each as ``known`` spells it, which raises
+    ``ValueError`` for one that there is not. Raises ``pytest.UsageError``, also for a text, which
+    Python would take for a list of letters."""
     __tracebackhide__ = True
     if given is None:
         return frozenset()

@@ -61,6 +61,8 @@ class Server:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of ``pytest``; all begin with the product's name, as other plugins have
+    theirs."""
     words = "the least finding that fails a test: off, note, warning or error"
     parser.addini(pytest_findings.ATTRIBUTE, words, default="error")
     group = parser.getgroup("mockserver")
@@ -84,6 +86,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "second later",
     }.items():
         group.addoption(f"{_EXPLORE}-{option}", metavar="TIME", help=words)
+    # Given by the session itself, to the process in which it learns.
     group.addoption(f"{_EXPLORE}-learn", help=SUPPRESS)
     group.addoption(
         _COVERAGE,

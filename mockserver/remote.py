@@ -470,6 +470,7 @@ class ControlLine:
 
     def __init__(self, url: str) -> None:
         place = urlsplit(url)
+        # A server may be reached under a path, behind a proxy.
         self._path = place.path
         kind = HTTPSConnection if place.scheme == "https" else HTTPConnection
         self._connect = partial(kind, place.hostname or "", place.port)
@@ -657,7 +658,7 @@ def _instant(text: str) -> datetime:
 
 
 def body_of(answer: bytes) -> Any:
-    """What an answer holds: JSON, or the text that it is."""
+    """What an answer holds: JSON, or the text that it is, as a report or the page of a proxy."""
     try:
         return loads(answer)
     except ValueError:

@@ -43,7 +43,7 @@ def read_whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def read_choice(*choices: str) -> Callable[[str], str]:
-    """A reader of one of some words, in any letter case."""
+    """A reader of one of some words, in any letter case: environments often have capitals."""
 
     def read(text: str) -> str:
         if text.lower() not in choices:
@@ -214,6 +214,8 @@ class Settings:
     fast_lane: bool = True
 
     def __post_init__(self) -> None:
+        """Refuse settings that contradict each other: each by itself is right, so no reader of one
+        option sees it. Raises ``SettingsError``."""
         if self.tls_cert is not None and self.tls_key is None:
             raise SettingsError("--tls-cert is given without --tls-key: allowed: both or none")
         if self.tls_key is not None and self.tls_cert is None:

@@ -97,7 +97,8 @@ def _coverage_row(covered: Coverage, op: str, failures: list[str]) -> dict[str, 
 
 
 def _read_report(name: str) -> Coverage:
-    """The coverage in a report. Ends the command when there is none."""
+    """The coverage in a report, of one command or of the other. Ends the command when there is
+    none: anything may stand in a file of that name."""
     try:
         return Coverage.read(json.loads(Path(name).read_text("utf-8"))["coverage"])
     except OSError as problem:

@@ -48,6 +48,7 @@ def _read_by(read: Callable[[Any], object]) -> Callback:
     wrong with it, and notes the text for ``given_again``."""
 
     def callback(ctx: click.Context, param: click.Parameter, text: Any) -> object:
+        # None where the option was not given and has no default.
         _texts_of(ctx)[param.name or ""] = text
         if text is None:
             return None
@@ -92,6 +93,7 @@ def _books(text: str) -> list[str]:
     """What gives the shop's books: the words of a command, or an address alone. Raises
     ``ValueError``."""
     scheme, mark, _ = text.partition("://")
+    # The words of a command may hold an address too: then more than a scheme stands before it.
     if not mark or not scheme.isalpha():
         return _words(text)
     if scheme.lower() not in ("http", "https") or not _names_a_host(text):

@@ -67,7 +67,8 @@ def _add(case: Element, tag: str, content: str, **attributes: str) -> None:
 
 
 def _suite(name: str, cases: Sequence[Element], **other_counts: int) -> Element:
-    """A suite of JUnit with its test cases, counted."""
+    """A suite of JUnit with its test cases, counted: readers show these counts, and do not count
+    themselves. ``other_counts`` add to them or replace one."""
     counts = {
         "tests": len(cases),
         "failures": sum(case.find("failure") is not None for case in cases),
@@ -175,7 +176,8 @@ def _result(row: Row, rule_index: int) -> dict[str, object]:
 
 
 def _document(suites: Sequence[Element]) -> str:
-    """A whole document of JUnit."""
+    """A whole document of JUnit, as text: the declaration names the encoding in which every report
+    is written."""
     root = Element("testsuites")
     root.extend(suites)
     indent(root)

@@ -62,7 +62,8 @@ class Sampler:
             yield customer
 
     def charge(self, customer: Json, reference: str, cents: int, story: str) -> Json:
-        """Charge a customer's card, and do what the story says then; the charge as stored."""
+        """Charge a customer's card, and do what the story, one of ``STORIES``, says then; the
+        charge as stored."""
         first, *later_steps = story.split(", ")
         if first == "decline":
             return self._declined(customer, reference, cents)
@@ -79,7 +80,8 @@ class Sampler:
         return charge
 
     def _take_step(self, charge_id: str, step: str, cents: int) -> Json:
-        """Capture, void or refund a charge, or a ``part`` of it; the charge afterwards."""
+        """Capture, void or refund a charge; with ``part`` less than the whole, drawn by the seed.
+        The charge afterwards."""
         verb, _, part = step.partition(" ")
         amount: Json = {}
         if part:
@@ -200,6 +202,7 @@ def sample(count: int, url: str, admin_token: str | None, key: str, seed: int) -
         maker = sampler(sandbox, seed)
         customers = maker.customers(count)
         with click.progressbar(customers, length=count, label="customers", file=sys.stderr) as bar:
+            # To ask for the next customer is to make it.
             for _ in bar:
                 pass
     for kind, number in sorted(maker.counts.items()):

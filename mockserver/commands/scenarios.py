@@ -52,9 +52,11 @@ def outcomes(as_json: bool) -> None:
             as_json=True,
         )
         return
+    # One name is much longer than all others, and would move every column.
     widest = max(len(row.name) for row in CATALOGUE.values() if len(row.name) < _WIDEST)
     click.echo(f"{'name':<{widest}}  {'code':>4}  {'gateway':>7}  retryable")
     for row in CATALOGUE.values():
+        # What is no decline leaves nothing to try again.
         retry = {True: "yes", False: "no", None: "-"}[row.is_retryable]
         click.echo(
             f"{row.name:<{widest}}  {row.error_code or '-':>4}  {row.gateway_code or '-':>7}  "

@@ -99,6 +99,7 @@ def _load_one(name: str) -> Scenario:
     except ScenarioRefused as refused:
         stop(Exit.USAGE, str(refused))
     except ValueError:
+        # Of a folder there may be any number.
         raise click.UsageError(
             f"--scenario: {name} is a folder, and one scenario is wanted"
         ) from None

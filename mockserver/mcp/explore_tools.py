@@ -152,6 +152,8 @@ class Folders:
         return any(path.is_relative_to(folder) for folder in self.allowed)
 
     def _outside(self, name: str, word: str, also: str = "") -> ToolRefused:
+        """The refusal of what is not there, or is elsewhere. It does not say which of the two: that
+        would tell what there is elsewhere."""
         inside = ", ".join(map(str, self.allowed))
         return ToolRefused(
             f"{name}: got '{mask_start(word, 200)}', wanted {also}what is there and inside of "
@@ -195,10 +197,12 @@ def explore_tools(folders: Folders, joined: JoinedServer | None) -> Sequence[Too
     own."""
     schemas = {name: _schema(option) for name, option in _OPTIONS.items()}
 
+    # All take the same, and differ in the option by which they name a cell.
     def tool_of(name: str) -> Tool:
         async def run(arguments: Arguments) -> str:
             folder = folders.folder(str(arguments.get("folder", "")))
             if "command" not in arguments:
+                # An agent repeats a cell by its name alone.
                 arguments = {**_arguments_of_last(folder), **arguments}
             words = _checked_words(name, arguments, folder, folders)
             return await _explore(words, folder, joined)

@@ -111,7 +111,8 @@ def _bounded(text: str) -> str:
 
 
 async def _list_resources(context: object, params: object) -> types.ListResourcesResult:
-    """Every page of the documentation, and the schema of scenario files."""
+    """Every page of the documentation, and the schema of scenario files. Some clients offer their
+    users resources to add to a conversation; agents read the same pages by a tool."""
     titles = {
         f"{_PAGES}{name}": title_of(path.read_text("utf-8")) for name, path in pages().items()
     }

@@ -364,7 +364,8 @@ def _scenario(name: str | None) -> str:
 
 
 def _outcome(name: str | None) -> str:
-    """An outcome of providers in a line, or all of them."""
+    """An outcome of providers in a line, or all of them: whether a retry makes sense is what a
+    client must know of each."""
     if name is not None and name not in CATALOGUE:
         raise LookupError(f"got '{name[:60]}', which is not an outcome{nearest(name, CATALOGUE)}")
     outcomes = CATALOGUE.values() if name is None else [CATALOGUE[name]]

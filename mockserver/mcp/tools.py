@@ -97,7 +97,8 @@ class Tool:
     reads: bool = True
 
     async def __call__(self, arguments: Arguments) -> str:
-        """The answer in words. Raises ``ToolRefused``."""
+        """The answer in words. Raises ``ToolRefused`` for arguments that are unknown, missing or of
+        another type, and what the tool raises."""
         known = self.properties
         for name in arguments:
             if name not in known:
@@ -130,7 +131,8 @@ def _is_of_kind(value: object, kind: str) -> bool:
 def listed(
     name: str, run: Run, more: Mapping[str, Schema] | None = None, *, reads: bool = True
 ) -> Tool:
-    """A tool with the arguments of its table, and ``more``."""
+    """A tool of the table that is no call of the control API: with the arguments that the table of
+    arguments has for it, and ``more`` that are known elsewhere."""
     rows_of_tool = _arguments()[name]
     properties = {row.name: argument(row.kind, row.about) for row in rows_of_tool}
     required = [row.name for row in rows_of_tool if row.required]

@@ -24,7 +24,8 @@ class Overrides(OpenBody):
 
 
 def assumptions(call: AnyCall) -> object:
-    """Every question that is left open, with the answer in force and that of each profile."""
+    """Every question that is left open, with the answer in force and that of each profile, so that
+    a reader sees what a change of profile would change."""
     assumed = call.sandbox().assumed
     rows = [
         reply_of(

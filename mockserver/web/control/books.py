@@ -391,6 +391,7 @@ def _order_reply(
     how a request about it, or its batch or subscription, has ended."""
     charges = []
     for charge, figures in zip(order.charges, order.each, strict=True):
+        # A call in doubt is about one of these.
         subjects = {charge.charge_id, charge.batch_id, charge.subscription_id} - {None}
         charges.append(
             reply_of(
@@ -403,6 +404,7 @@ def _order_reply(
         )
     key_name, key_value = order.key
     return {
+        # The one that names the order has a value, the others are null.
         **dict.fromkeys(KEYS),
         key_name: mask_text(key_value),
         "currency": order.currency,

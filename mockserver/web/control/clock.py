@@ -149,7 +149,8 @@ async def advance(call: ControlCall[ClockAdvance, ControlBody]) -> object:
 
 
 def due(call: ControlCall[ControlBody, DueQuery]) -> object:
-    """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
+    """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all. What is
+    late, as while everything is held, comes due in no time at all, never in a negative one."""
     sandbox = call.sandbox()
     now = sandbox.now
     rows = [
@@ -458,7 +459,8 @@ async def _moving(
 
 
 def _why_it_waits(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
-    """Why a wait that moved the clock has ended with conditions unmet."""
+    """Why a wait that moved the clock has ended with conditions unmet: what its caller can change,
+    the timeout, ``within`` or what it waits for."""
     if mover.call.world.runner.stopping:
         return "the server was asked to stop, and the clock stays where it was then"
     if mover.is_over:

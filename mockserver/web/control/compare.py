@@ -77,7 +77,7 @@ def _differs(reply: Mapping[str, Any]) -> bool:
 
 
 def _facts(sandbox: Sandbox) -> dict[str, object]:
-    """What is compared of the sandboxes themselves."""
+    """What is compared of the sandboxes themselves: all that decides what comes next in them."""
     return {
         "now": iso(sandbox.now),
         "clock": sandbox.clock.mode,
@@ -143,7 +143,7 @@ def _differing_fields(here: Any, there: Any) -> dict[str, dict[str, object]]:
 
 def _fields(path: str, here: Any, there: Any) -> Iterator[tuple[str, dict[str, object]]]:
     """Fields that differ by their dotted path, with the value on each side; None where a side has
-    none."""
+    none. Objects are taken apart, lists are not: their items have no names to compare by."""
     if isinstance(here, Mapping) and isinstance(there, Mapping):
         for name in {**here, **there}:
             if here.get(name) != there.get(name):

@@ -96,7 +96,8 @@ def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any
 
 @cache
 def examples() -> Mapping[str, Any]:
-    """What was answered to the example of each call, by method and path."""
+    """What was answered to the example of each call, by method and path; read when a document is
+    first asked for."""
     answers: Mapping[str, Any] = json.loads(
         Path(__file__).with_name("examples.json").read_text("utf-8")
     )
@@ -197,7 +198,8 @@ class DescribedOperation(TypedDict):
 
 
 def operation_description(op: str) -> DescribedOperation:
-    """The operation that rules call ``op``."""
+    """The operation that rules call ``op``, from the tables by which rules are read: what stands
+    here is what a rule is not refused for."""
     state = [f"state.{camel(kind)}" for kind in stored_in({op})]
     return {
         "op": op,

@@ -87,7 +87,8 @@ def _charge_of(entry: JournalEntry) -> Described | None:
 
 
 def problem_of(entry: JournalEntry) -> Problem | None:
-    """The error object that a step was answered with, None where it was no error."""
+    """The error object that a step was answered with, None where it was no error. A page for payers
+    says an error as HTML, which has none."""
     if (entry.status or 0) < FIRST_FAILURE or not entry.answer.startswith(b"{"):
         return None
     problem: Problem = json.loads(entry.answer)

@@ -124,7 +124,8 @@ def end_story(call: AnyCall, sandbox: Sandbox) -> None:
 
 
 def clear(call: AnyCall) -> object:
-    """Delete the findings of this sandbox; how many that were."""
+    """Delete the findings of this sandbox; how many that were. What the judges remember of the
+    client stays: what comes next is judged as before."""
     _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
@@ -274,7 +275,8 @@ def _time(at: str) -> str:
 
 
 def _step_line(entry: JournalEntry) -> str:
-    """What was asked in an entry of the journal, or came due, and what came of it."""
+    """What was asked in an entry of the journal, or came due, and what came of it, in the order in
+    which a reader asks: what, how it ended, why, and how much money it was about."""
     is_request = bool(entry.method)
     status, fault, refused = status_of(entry), entry.fault, problem_of(entry)
     if is_request:

@@ -120,8 +120,9 @@ class TimelineQuery(ControlBody):
 
 
 async def listing(call: ControlCall[ControlBody, JournalQuery]) -> object:
-    """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed
-    out."""
+    """Entries, oldest first. ``count`` fit, ``last`` is the newest number, from which a client goes
+    on with ``after``, ``dropped`` were pushed out. Who gives ``after`` reads on from there; any
+    other wants the newest."""
     sandbox, query = call.sandbox(), call.query
     tests = search_tests(sandbox, query.q)
     tests += filter_tests(sandbox, {name: getattr(query, name) for name in FILTERS})
@@ -240,8 +241,8 @@ def _decision_reply(
     attempt: Callable[[], Attempt],
 ) -> Members:
     """One decision, with the rules that were asked in vain before its ``firing``, in the words of
-    the ``rules`` that are in force now. ``attempt`` reads the request again where a word needs it.
-    """
+    the ``rules`` that are in force now: the journal keeps which test failed, not how that is said.
+    ``attempt`` reads the request again where a word needs it."""
     losing = [
         {"rule": name, "why": mask_text(why)}
         for name, why in reasons(decision, firing, rules, attempt)
@@ -284,8 +285,8 @@ def _timeline_row(entry: JournalEntry, profile: WireProfile) -> list[object]:
 def _request_reply(
     entry: JournalEntry, headers: Mapping[str, str], field: ShownField = mask_field
 ) -> dict[str, object]:
-    """The request of an entry, card numbers, ccv and keys masked; ``field`` shows those of query
-    and body."""
+    """The request of an entry, card numbers, ccv and keys masked; ``field`` says how those of query
+    and body are shown: as asterisks, or as what can be sent in their place."""
     query, body = mask_query(entry.query, field), mask_body(entry.raw, field=field)
     return reply_of(
         "JournalRequestAnswer", entry, query=query, headers=mask_headers(headers), body=body
@@ -377,9 +378,11 @@ def request(call: AnyCall) -> object:
 
 
 def _entry(call: AnyCall) -> tuple[Sandbox, JournalEntry]:
-    """The sandbox and the entry that a call names. Raises ``NotFound`` (1)."""
+    """The sandbox and the entry that a call names. Raises ``NotFound`` (1), saying which are kept:
+    the oldest are pushed out as new ones come."""
     sandbox, number = call.sandbox(), call.path["entry_id"]
     journal = sandbox.journal
+    # No entry has the number 0.
     entry = journal.get(whole_of(number) or 0)
     if entry is None:
         numbers = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"

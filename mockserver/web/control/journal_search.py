@@ -124,7 +124,8 @@ def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _by_status(_: Sandbox, wanted: str) -> Test:
-    """A status, or those of its class when that is written ``4xx``."""
+    """A status, or those of its class when that is written ``4xx``: that of the answer that the
+    client got."""
     if _STATUS.fullmatch(wanted) is None:
         raise ValueError(
             f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx"
@@ -156,8 +157,8 @@ def _by_rule(_: Sandbox, wanted: str) -> Test:
 
 
 def _by_id(_: Sandbox, wanted: str) -> Test:
-    """An id, or a part of it, of what changed or is named in the path; or the number of the
-    entry."""
+    """An id, or a part of it, of what changed or is named in the path; or the number of the entry:
+    a person pastes whichever is at hand. A read of an object changes nothing, hence the path."""
     number = whole_of(wanted)
 
     def has_id(entry: JournalEntry) -> bool:
@@ -180,8 +181,8 @@ def _shows(part: str, wanted: str) -> bool:
 
 
 def _by_reference(_: Sandbox, wanted: str) -> Test:
-    """A reference that holds a text, or with ``=`` before it the whole of one; the case of letters
-    does not count."""
+    """A reference that holds a text, or with ``=`` before it the whole of one, as ``order-1`` is a
+    part of ``order-10``; the case of letters does not count."""
     is_whole = wanted.startswith("=")
     text = wanted.removeprefix("=").lower()
 
@@ -203,7 +204,7 @@ def _by_card(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _by_code(_: Sandbox, wanted: str) -> Test:
-    """The code of the error that the client got."""
+    """The code of the error that the client got: one status has many of them."""
     code = whole_of(wanted)
     if code is None:
         raise ValueError(f"got '{wanted[:20]}', wanted the number of an error code, such as 15")
@@ -216,7 +217,8 @@ def _by_code(_: Sandbox, wanted: str) -> Test:
 
 
 def amount_in(wanted: str) -> Decimal:
-    """The amount of a search. Raises ``ValueError``."""
+    """The amount of a search, as a number: it finds every way to write it. Raises
+    ``ValueError``."""
     amount = number_of(wanted)
     if amount is None:
         raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
@@ -238,7 +240,7 @@ def _by_currency(_: Sandbox, wanted: str) -> Test:
 
 def _since(sandbox: Sandbox, wanted: str) -> Test:
     """After a mark, after the entry of a number, from a date-time on, or within a duration before
-    now."""
+    now. A mark comes first: it is a name that the author of the test has chosen."""
     marks = sandbox.journal.marks
     number = marks.get(wanted, whole_of(wanted))
     if number is not None:
@@ -270,7 +272,8 @@ def _by_any_text(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _is(sandbox: Sandbox, wanted: str) -> Test:
-    """A condition of an entry, by its word."""
+    """A condition of an entry, by its word. Raises ``ValueError`` for another, which would find
+    nothing and look as if there were nothing."""
     conditions = _conditions(sandbox)
     if wanted not in conditions:
         hint = nearest(wanted, conditions)
@@ -295,7 +298,8 @@ def _is_due(entry: JournalEntry) -> bool:
 
 
 def _conditions(sandbox: Sandbox) -> Mapping[str, Test]:
-    """What ``is:`` can ask, by its word."""
+    """What ``is:`` can ask, by its word. The evidence of all findings is collected once for a
+    search, not for each entry."""
     evidence = frozenset(fact.entry for finding in raised(sandbox) for fact in finding.evidence)
     return {
         "failed": is_failed,
@@ -453,7 +457,8 @@ def text_of(entry: JournalEntry, profile: WireProfile) -> str:
 
 
 def _text_beside_bodies(entry: JournalEntry, profile: WireProfile) -> str:
-    """What is shown of an entry besides its bodies, in small letters."""
+    """What is shown of an entry besides its bodies, in small letters. The query stands by itself:
+    a phrase is not found where it begins in one part and ends in the next."""
     words = [entry.method, mask_text(entry.path), entry.op, str(status_of(entry) or "")]
     words += fired_in(entry.decisions)
     for event in entry.events:

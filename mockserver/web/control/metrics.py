@@ -34,46 +34,83 @@ Samples = Iterator[tuple[Sequence[str], float | Histogram]]
 """The values of the labels, each with its number, or what was measured."""
 
 
+class Reading(NamedTuple):
+    """What metrics are read from: the server, and its objects by kind, counted while others were
+    served."""
+
+    world: World
+    objects: Mapping[str, int]
+
+
 @record
 class Metric:
-    """One row of the table: a counter, gauge or histogram. ``read`` gives its samples from the
-    world and the number of objects by kind."""
+    """One row of the table: a counter, gauge or histogram. ``read`` gives its samples."""
 
     name: str
     kind: str
     help: str
     labels: tuple[str, ...]
-    read: Callable[[World, Mapping[str, int]], Samples]
+    read: Callable[[Reading], Samples]
 
 
-def _requests(world: World, _: object) -> Samples:
+def _requests(reading: Reading) -> Samples:
     """By operation and status, in the same order each time, as all samples are."""
-    for op, counts in sorted(world.requests.items()):
+    for op, counts in sorted(reading.world.requests.items()):
         for status, count in sorted(counts.statuses.items()):
             yield (op, str(status) if status else "none"), count
 
 
-def _durations(world: World, _: object) -> Samples:
+def _durations(reading: Reading) -> Samples:
     """A histogram for each operation, whose bounds are microseconds here and seconds there."""
     bounds = [*(f"{bound / SECOND:g}" for bound in BOUNDS), "+Inf"]
-    for op, counts in sorted(world.requests.items()):
+    for op, counts in sorted(reading.world.requests.items()):
         # A bucket of Prometheus counts those of all smaller ones too.
         buckets = list(zip(bounds, accumulate(counts.buckets), strict=True))
         yield (op,), Histogram(buckets, counts.took / SECOND)
 
 
-def _commits(world: World, _: object) -> Samples:
+def _commits(reading: Reading) -> Samples:
     """By result. Without a store there are no samples: zeros would look like a store that nobody
     writes to."""
-    if world.store is None:
+    store = reading.world.store
+    if store is None:
         return iter(())
-    return _each({"written": world.store.commits, "failed": world.store.failures})
+    return _each({"written": store.commits, "failed": store.failures})
 
 
-def _dropped_entries(world: World, _: object) -> Samples:
+def _dropped_entries(reading: Reading) -> Samples:
     """By the bound that has pushed them out: which of two settings to raise."""
-    quota = world.sandboxes.quota
+    quota = reading.world.sandboxes.quota
     return _each({"limit": quota.overflown, "memory": quota.dropped})
+
+
+def _rules_fired(reading: Reading) -> Samples:
+    return _each(reading.world.directory.config.counts.rules)
+
+
+def _faults(reading: Reading) -> Samples:
+    return _each(reading.world.directory.config.counts.faults)
+
+
+def _webhook_tries(reading: Reading) -> Samples:
+    return _each(reading.world.directory.config.counts.webhooks)
+
+
+def _open_sandboxes(reading: Reading) -> Samples:
+    return _one(len(reading.world.sandboxes))
+
+
+def _dropped_sandboxes(reading: Reading) -> Samples:
+    return _one(reading.world.sandboxes.dropped)
+
+
+def _objects(reading: Reading) -> Samples:
+    return _each(reading.objects)
+
+
+def _longest_lag(reading: Reading) -> Samples:
+    """The longest, as one delay of a second is what a client notices, whatever the average is."""
+    return _one(max(reading.world.lags, default=0.0))
 
 
 def _each(counts: Mapping[str, float]) -> Samples:
@@ -111,14 +148,14 @@ METRICS: tuple[Metric, ...] = (
         "counter",
         "Rules that fired: by id those of the server's files, all others as other.",
         ("rule",),
-        lambda world, _: _each(world.directory.config.counts.rules),
+        _rules_fired,
     ),
     Metric(
         "mockserver_faults_total",
         "counter",
         "Faults that rules decided on, by kind.",
         ("kind",),
-        lambda world, _: _each(world.directory.config.counts.faults),
+        _faults,
     ),
     Metric(
         "mockserver_webhook_tries_total",
@@ -126,28 +163,28 @@ METRICS: tuple[Metric, ...] = (
         "Attempts to deliver a webhook, by its state after that: delivered, waiting (tried "
         "again) or given_up.",
         ("result",),
-        lambda world, _: _each(world.directory.config.counts.webhooks),
+        _webhook_tries,
     ),
     Metric(
         "mockserver_sandboxes",
         "gauge",
         "Open sandboxes.",
         (),
-        lambda world, _: _one(len(world.sandboxes)),
+        _open_sandboxes,
     ),
     Metric(
         "mockserver_sandboxes_dropped_total",
         "counter",
         "Unused sandboxes dropped (--sandbox-idle).",
         (),
-        lambda world, _: _one(world.sandboxes.dropped),
+        _dropped_sandboxes,
     ),
     Metric(
         "mockserver_objects",
         "gauge",
         "Stored objects of all sandboxes, by kind.",
         ("kind",),
-        lambda _, objects: _each(objects),
+        _objects,
     ),
     Metric(
         "mockserver_journal_dropped_total",
@@ -172,7 +209,7 @@ METRICS: tuple[Metric, ...] = (
         f"Longest delay of the event loop in the last {WINDOW} seconds: every request waits "
         "that long.",
         (),
-        lambda world, _: _one(max(world.lags, default=0.0)),
+        _longest_lag,
     ),
 )
 
@@ -196,10 +233,10 @@ async def read(call: AnyCall) -> bytes:
 
     await for_each(tuple(world.sandboxes), count)
 
-    filled = []
+    reading, filled = Reading(world, objects), []
     for metric in METRICS:
         family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
-        for labels, value in metric.read(world, objects):
+        for labels, value in metric.read(reading):
             if isinstance(value, Histogram):
                 family.add_metric(labels, value.buckets, value.total)
             else:

@@ -303,7 +303,7 @@ class ObjectReader:
         return None if state is None else self.profile.word(state)
 
     def amount_of(self, row: Any) -> str | None:
-        """The amount with the currency before it."""
+        """The amount with the currency before it, where the object has one of its own."""
         amount = getattr(row, "amount", None)
         if amount is None:
             return None
@@ -320,7 +320,8 @@ class ObjectReader:
         return None
 
     def line(self, row: Any) -> dict[str, object]:
-        """What a list says of an object, and when it was added."""
+        """What a list says of an object: the same few things of every kind, null where it has
+        none."""
         return {
             "id": self.id_of(row),
             "added": iso(row.added),
@@ -410,8 +411,8 @@ def _is_among(object_id: str, ids: frozenset[str]) -> bool:
 
 
 def _ids_with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
-    """The ids of all objects that a finding is about. Raises ``ValueError`` for another word than
-    ``finding`` after ``is:``."""
+    """The ids of all objects that a finding is about, collected once for a search. Raises
+    ``ValueError`` for another word than ``finding`` after ``is:``, the only one so far."""
     if wanted != "finding":
         raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, ['finding'])}, allowed: finding")
     return frozenset(value for finding in raised(sandbox) for value in finding.about.values())

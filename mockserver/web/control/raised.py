@@ -9,7 +9,8 @@ from mockserver.findings.watch import Watch
 
 
 def watch_of(sandbox: Sandbox) -> Watch | None:
-    """The judges of a sandbox; None with ``--findings off``."""
+    """The judges of a sandbox, one of the observers that it was opened with; None with
+    ``--findings off``."""
     for observer in sandbox.observers:
         if isinstance(observer, Watch):
             return observer

@@ -98,6 +98,7 @@ async def name(call: ControlCall[NamedSandbox, ControlBody]) -> object:
     """Give the sandbox of a key a name, opening it if need be. Raises ``Invalid`` (90) for
     either."""
     world, key, new_name = call.world, call.body.key, call.body.name
+    # Both are looked at before either is refused.
     faults = {}
     try:
         world.sandboxes.admit(key)
@@ -110,12 +111,13 @@ async def name(call: ControlCall[NamedSandbox, ControlBody]) -> object:
     await world.sandboxes.storage.fetch([key])
     sandbox = world.sandboxes.open(key, world.real_clock())
     await world.runner.catch_up(sandbox)
+    # Who knows the secret key may know the public one.
     return _named(call, sandbox, new_name, sandbox.public_key)
 
 
 def rename(call: ControlCall[SandboxName, ControlBody]) -> object:
-    """Give this sandbox a name. Raises ``Invalid`` (90) for one that holds its key or a card
-    number."""
+    """Give this sandbox a name; its id, which many know, is enough for that. So the public key is
+    masked. Raises ``Invalid`` (90) for a name that holds the key or a card number."""
     sandbox, new_name = call.sandbox(), call.body.name
     if _tells_a_secret(new_name, sandbox.key):
         raise invalid({"Name": _PUBLIC})
@@ -233,7 +235,8 @@ def object_counts(sandbox: Sandbox) -> dict[str, int]:
 
 
 def install_reply(sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    """What is answered of a sandbox that an import or a fork has put in place."""
+    """What is answered of a sandbox that an import or a fork has put in place, with its public key
+    as the caller may see it."""
     return {
         "key": masked_key(sandbox.key),
         "publicKey": public_key,

@@ -97,6 +97,7 @@ async def set_up(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     scenario, _ = await _read(call)
     if not scenario.said.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
+    # Said of each call in the journal: no client has asked for it.
     by = "control page" if is_own_page(call.headers) else "control API"
     return {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
 
@@ -320,6 +321,7 @@ def _scenario_of_body(call: AnyCall, name: str = _POSTED) -> Scenario:
         raise invalid({"Body": "not UTF-8"}) from None
     match = _NAMED.fullmatch(body)
     if match is None:
+        # The usual case: a scenario is read once, with lines and columns, and not first as JSON.
         return reader.read_text(body, name)
     shipped_name = match[1]
     texts = {known: text for known, _, text in reader.shipped()}

@@ -190,13 +190,14 @@ def _read_each(
     read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]
 ) -> list[T]:
     """What ``read`` makes of each text of the list of a name; ``faults`` gets the words of those
-    that it refuses. Anything but a list is left to the types of the body."""
+    that it refuses, by place. Anything but a list is left to the types of the body."""
     texts = document.get(name)
     if not isinstance(texts, list):
         return []
     values: list[T] = []
     for place, text in enumerate(texts):
         try:
+            # What is no text is refused in the words for a text that means nothing.
             values.append(read(text if isinstance(text, str) else repr(text)))
         except ValueError as fault:
             faults[f"{name}[{place}]"] = mask_text(str(fault))
@@ -229,6 +230,7 @@ class Verification:
         words = f"{self.expected.text}: wanted {self.expected.bounds}, got {self.count}"
         if self.doubt is not None:
             return f"{words}, but {self.doubt}"
+        # Where too many have come, what nearly was one more explains nothing.
         if self.near and self.count < self.expected.bounds.least:
             entry, differences = self.near[0]
             words += f" (nearest is entry {entry.number}: {', '.join(differences)})"
@@ -297,7 +299,8 @@ def _compare(expected: Expected, entry: JournalEntry) -> _Comparison:
 
 def _attempts(entry: JournalEntry, operations: Set[str]) -> list[Attempt]:
     """What rules were asked with in an entry, or could have been, where that is one of some
-    operations, by its first or second name."""
+    operations, by its first or second name. Where no rule was asked, as none was in force, the
+    request is there all the same."""
     decisions = [decision for decision in entry.decisions if decision.is_about_request]
     request, headers = fields_of(entry), entry.headers
     if not decisions and entry.op in operations:
@@ -337,6 +340,7 @@ def expectations(document: object) -> tuple[list[Expected], dict[str, str]]:
 
 def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
     """The expectation of one item of the list; none where ``problems`` say why it is none."""
+    # ``charge.create`` alone is short for {op: charge.create}.
     if isinstance(raw, str):
         raw = {"op": raw}
     if not isinstance(raw, Mapping):

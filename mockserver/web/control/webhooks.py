@@ -148,7 +148,7 @@ async def listing(call: ControlCall[ControlBody, DeliveryQuery]) -> object:
 
 
 def get(call: AnyCall) -> object:
-    """One delivery. Raises ``NotFound`` (61)."""
+    """One delivery. Raises ``NotFound`` (61) also for one that was pushed out of the log."""
     delivery_id = call.path["delivery_id"]
     delivery = call.sandbox().deliveries.get(delivery_id)
     if delivery is None:
@@ -275,7 +275,8 @@ def inboxes(call: AnyCall) -> object:
 
 async def messages(call: ControlCall[ControlBody, InboxQuery]) -> object:
     """What has arrived at an inbox, oldest first; ``dropped`` counts arrivals at all inboxes that
-    are no longer kept. An inbox that nothing reached is empty."""
+    are no longer kept. An inbox that nothing reached is empty, and no error: a test asks before the
+    first webhook has come."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
     arrivals = sandbox.inboxes.arrivals(name)
     page = [arrival for arrival in arrivals if arrival.number > query.after][-query.limit :]
