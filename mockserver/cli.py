@@ -46,10 +46,13 @@ if TYPE_CHECKING:
     from mockserver.server.garbage import Collector
 
 POLL_SECONDS = 0.05
+"""How often ``healthcheck`` looks: a server starts in a fifth of a second, and a script waits."""
 
 
 @record
 class _Row:
+    """One command; ``place`` is what ``pkgutil.resolve_name`` finds it by."""
+
     group: str
     name: str
     place: str
@@ -72,7 +75,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 
 class ServeByDefault(click.Group):
     """A group whose command may be left out: ``mockserver --port 0`` is ``mockserver serve --port
-    0``."""
+    0``, as that is what nearly everybody wants. Commands are imported when they are asked for."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args:
@@ -98,6 +101,7 @@ class ServeByDefault(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, from the table: ``self.commands`` has only what was imported."""
         return sorted(row.name for rows in COMMANDS.values() for row in rows)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -114,8 +118,8 @@ class ServeByDefault(click.Group):
             stop(Exit.INTERNAL, f"what was to be printed could not be written: {problem.strerror}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The commands in groups, each with its whole first sentence; then the options that matter
-        first."""
+        """The commands in groups, each with its whole summary, where click would cut it and list
+        all by the alphabet; then the few options that a first run needs."""
         widest = max(map(len, self.list_commands(ctx)))
         for title, rows in COMMANDS.items():
             with formatter.section(title):
@@ -128,7 +132,9 @@ class ServeByDefault(click.Group):
 
 
 def _option(setting: Setting) -> click.Option:
-    """The option of a setting."""
+    """The option of a setting. It has no default and reads nothing: both are left to
+    ``Settings.load``, which must see whether the option was given before it looks at the
+    environment."""
     words = f"{setting.help} [{setting.variable}; default: {setting.show(setting.default)}]"
     return click.Option(
         [setting.flag, setting.name],
@@ -145,7 +151,8 @@ OPTIONS = [_option(setting) for setting in SETTINGS]
 
 
 def load(flags: dict[str, Any]) -> Settings:
-    """The settings of a command. A refusal becomes a usage error, exit code 2."""
+    """The settings of a command. A refusal becomes a usage error, exit code 2. Every command that
+    takes them refuses what ``serve`` refuses, so ``config`` can check a set-up without a server."""
     try:
         return Settings.load(flags, os.environ)
     except SettingsError as refusal:
@@ -175,8 +182,8 @@ def serve(**flags: Any) -> None:
     # What start-up makes stays: looking through it for garbage, over and over, would take a sixth
     # of its time.
     collector = Collector()
-    # Nor is there a plugin of pydantic for us among all that is installed, whose lists it would
-    # read.
+    # Pydantic would look for plugins in the lists of all that is installed, and there is none for
+    # us.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     settings = load(flags)
     if settings.tether:
@@ -196,7 +203,8 @@ def serve(**flags: Any) -> None:
 
 
 def _served(settings: Settings, log: ServerLog, collector: Collector) -> int:
-    """Serve to the end; the exit code."""
+    """Serve to the end; the exit code. It listens before it builds the application: a port that is
+    in use is told at once, and a port of 0 is known to the application."""
     from mockserver.domain.errors import MockserverError
     from mockserver.server import serving
     from mockserver.web.app import create_app
@@ -219,6 +227,8 @@ def _served(settings: Settings, log: ServerLog, collector: Collector) -> int:
     if traces is not None:
         from mockserver.adapters.trace_export import close_export
 
+        # The last spans are on their way to a collector that may hang: who presses Ctrl-C again
+        # does not wait for them.
         with suppress(KeyboardInterrupt):
             close_export(traces)
     return code
@@ -248,6 +258,7 @@ def _traces(log: ServerLog) -> Any:
 @click.pass_context
 def help_of(ctx: click.Context, command: tuple[str, ...]) -> None:
     """Print this help, or with COMMAND that of a command."""
+    # COMMAND may be several words, ``store info``: each is looked up in the group before it.
     within = ctx.find_root()
     for name in command:
         group = within.command
@@ -321,7 +332,8 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
 
 
 def _why_not_ready(url: str | None, settings: Settings) -> str | None:
-    """Why a server is not ready, None when it is; without an address that of the settings."""
+    """Why a server is not ready, None when it is; without an address that of the settings. With
+    port 0 the file is read anew each time: the server writes it when it has its port."""
     from http.client import HTTPException
 
     if url is None:
@@ -345,6 +357,8 @@ def _get(url: str, settings: Settings) -> tuple[int, str]:
     from http.client import HTTPConnection, HTTPSConnection
 
     parts = urlsplit(url)
+    # Python's own client: a health check runs every few seconds, and httpx takes longer to load
+    # than to ask.
     connection = HTTPConnection(parts.hostname or "", parts.port, timeout=2)
     if parts.scheme == "https":
         import ssl
@@ -378,6 +392,7 @@ def asyncapi(**flags: Any) -> None:
 
 
 def _assumed(settings: Settings) -> Assumed:
+    """The answers of the profile, whose words and fields a document has."""
     from mockserver.assumptions import Assumed, Profile
 
     return Assumed(Profile(settings.profile))
@@ -393,6 +408,7 @@ def _print(document: object) -> None:
 def ca(**flags: Any) -> None:
     """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on
     first use."""
+    # Clients may be told to trust it before a server has started.
     settings = load(flags)
     from mockserver.adapters.tls import authority_pem
 

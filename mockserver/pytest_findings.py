@@ -2,6 +2,9 @@
 findings fail it or are counted (docs/findings.md).
 
 Option ``--mockserver-findings``, ini setting ``mockserver_findings``, marker argument ``allow``.
+
+Under xdist a test runs in a worker, and the summary is printed by the controller. What goes from
+the one to the other are the reports of tests, as attributes of plain values, and ``workeroutput``.
 """
 
 from __future__ import annotations
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from mockserver.remote import RemoteSandbox
 
 LEVELS = ("off", "note", "warning", "error")
+"""From which severity on a finding fails its test. ``off`` asks for none at all; with all others
+also those below the level are counted in the summary."""
+
 TITLE = "mockserver findings"
 ATTRIBUTE = "mockserver_findings"
 """The ini setting, and the attribute of a report that counts the findings of its test and says
@@ -34,13 +40,16 @@ MARKER = (
 )
 
 _PROFILES = ("documented", "sdk")
+"""Said here again, as their own module is loaded with the first sandbox only."""
+
 sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 _found_key: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
 
 
 def level_of(config: pytest.Config) -> str:
-    """The least severity that fails a test, or ``off``. Raises ``pytest.UsageError`` for an unknown
-    ini value."""
+    """The least severity that fails a test, or ``off``: what the command line says counts before
+    the project's file. Raises ``pytest.UsageError`` for an unknown ini value; pytest itself looks
+    at options."""
     level: str = config.getoption("--mockserver-findings") or config.getini(ATTRIBUTE)
     if level not in LEVELS:
         raise pytest.UsageError(f"mockserver_findings: {_words_of_unknown(level, LEVELS)}")
@@ -65,8 +74,8 @@ class MarkerArguments:
 
 
 def asked_of(item: pytest.Item) -> MarkerArguments:
-    """The nearest marker decides each argument. Raises ``pytest.UsageError`` for an argument that
-    is not known."""
+    """What the markers of a test ask for: of its function, class and module the nearest decides
+    each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
     chosen: dict[str, Any] = {}
     for marker in item.iter_markers("mockserver"):
         if marker.args:
@@ -75,6 +84,7 @@ def asked_of(item: pytest.Item) -> MarkerArguments:
             )
         for name, value in marker.kwargs.items():
             _known("argument", name, [field.name for field in fields(MarkerArguments)], item)
+            # The nearest comes first.
             chosen.setdefault(name, value)
     if chosen.get("profile") is not None:
         _known("profile", chosen["profile"], _PROFILES, item)
@@ -82,7 +92,8 @@ def asked_of(item: pytest.Item) -> MarkerArguments:
 
 
 def shop_rows_of(item: pytest.Item) -> list[Any] | None:
-    """The shop's books, where the marker names a function that gives them."""
+    """The shop's books, where the marker names a function that gives them: called when the test has
+    ended, so that it sees what the test has written."""
     named = asked_of(item).books
     if named is None:
         return None
@@ -95,6 +106,7 @@ def shop_rows_of(item: pytest.Item) -> list[Any] | None:
 
 
 def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
+    """Refuse a word that is not allowed: one that is misspelt would have no effect, unseen."""
     if got not in allowed:
         raise pytest.UsageError(
             f"{item.nodeid}: marker mockserver: {what}: {_words_of_unknown(got, allowed)}"
@@ -109,7 +121,8 @@ def _words_of_unknown(got: object, allowed: Sequence[str]) -> str:
 
 
 def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
-    """The kinds that a marker allows. Raises ``pytest.UsageError`` for an unknown kind."""
+    """The kinds of findings that a marker allows. Raises ``pytest.UsageError`` for an unknown kind:
+    a name that is misspelt would allow nothing, and the test would fail for another reason."""
     __tracebackhide__ = True
     if given is None:
         return frozenset()
@@ -121,8 +134,9 @@ def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
 def names_in(
     item: pytest.Item, argument: str, what: str, given: object, known: Callable[[str], str]
 ) -> frozenset[str]:
-    """The names in an argument of a marker; ``known`` raises ``ValueError``. Raises
-    ``pytest.UsageError``."""
+    """The names in an argument of a marker, each as ``known`` spells it, which raises
+    ``ValueError`` for one that there is not. Raises ``pytest.UsageError``, also for a text, which
+    Python would take for a list of letters."""
     __tracebackhide__ = True
     if given is None:
         return frozenset()
@@ -142,14 +156,18 @@ def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -
     from mockserver.findings.catalogue import lines_of, reaches
 
     level = level_of(item.config)
-    ended = sandbox.end_of_test({"off": None, "note": "none"}.get(level, level), allowed)
+    # The control API says of the level ``note`` what it allows: no finding at all.
+    least = {"off": None, "note": "none"}.get(level, level)
+    ended = sandbox.end_of_test(least, allowed)
     rows = [row for row in ended["findings"] if row["finding"] not in allowed]
     item.stash[_found_key] = {
         "counts": dict(Counter(row["finding"] for row in rows)),
         "idle": sandbox.idle,
     }
-    bad = ["\n".join(lines_of(row)) for row in rows if reaches(row, level)]
-    return "\n\n".join(["\n".join(ended["rules"])] * bool(ended["rules"]) + bad)
+    paragraphs = ["\n".join(lines_of(row)) for row in rows if reaches(row, level)]
+    if ended["rules"]:
+        paragraphs.insert(0, "\n".join(ended["rules"]))
+    return "\n\n".join(paragraphs)
 
 
 def note(item: pytest.Item, report: pytest.TestReport) -> None:
@@ -162,10 +180,11 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     """One line that counts findings by kind, and one for each test whose scenario did nothing."""
     counts: Counter[str] = Counter()
     idle = []
-    for report in (one for reports in reporter.stats.values() for one in reports):
-        told = getattr(report, ATTRIBUTE, {"counts": {}, "idle": []})
-        counts.update(told["counts"])
-        idle += [f"{report.nodeid}: {sentence}" for sentence in told["idle"]]
+    for reports in reporter.stats.values():
+        for report in reports:
+            found = getattr(report, ATTRIBUTE, {"counts": {}, "idle": []})
+            counts.update(found["counts"])
+            idle += [f"{report.nodeid}: {sentence}" for sentence in found["idle"]]
     if counts or idle:
         reporter.section(TITLE, "-")
     for line in idle:
@@ -173,11 +192,9 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     if counts:
         from mockserver.findings.catalogue import CATALOGUE
 
-        reporter.line(
-            ", ".join(
-                f"{counts[name]} {name}" for name in sorted(counts, key=list(CATALOGUE).index)
-            )
-        )
+        # In the order of the catalogue, so that the line reads the same in every session.
+        in_order = [name for name in CATALOGUE if name in counts]
+        reporter.line(", ".join(f"{counts[name]} {name}" for name in in_order))
 
 
 COVERED = "mockserver_covered"
@@ -199,6 +216,7 @@ def note_coverage(config: pytest.Config, url: str) -> None:
 
 
 def add_coverage(config: pytest.Config, found: Sequence[Mapping[str, Any]]) -> None:
+    """Keep the coverage of a server for the summary: under xdist each worker had one of its own."""
     config.stash.setdefault(_covered_key, []).extend(found)
 
 
@@ -210,9 +228,10 @@ def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None
     # Here alone: every run of any tests comes by.
     from mockserver.explore.failures import Coverage
 
-    found = Coverage(frozenset(), {})
-    for one in kept:
-        found += Coverage.read(one)
-    reporter.line(found.words)
+    total = Coverage(frozenset(), {})
+    for of_server in kept:
+        total += Coverage.read(of_server)
+    reporter.line(total.words)
     if file is not None:
-        Path(file).write_text(json.dumps({"coverage": found.shown()}, indent=2) + "\n", "utf-8")
+        report = json.dumps({"coverage": total.shown()}, indent=2)
+        Path(file).write_text(report + "\n", "utf-8")

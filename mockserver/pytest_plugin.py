@@ -3,7 +3,11 @@
 A test fails that leaves an expectation of its rules unmet, whose books differ, or whose client did
 something wrong (``pytest_findings``). With ``--mockserver-explore`` each test is run again under
 each fault (``pytest_explore``). Nothing is started, and nothing but this module and
-``pytest_findings`` imported, until a test asks for a fixture.
+``pytest_findings`` imported, until a test asks for a fixture: pytest loads an installed plugin for
+every suite on the machine, most of which have nothing to do with payments.
+
+The server is a process of its own, shared by a session; what keeps tests apart is the key of each,
+which opens an empty sandbox. Its ids come from the key, so the key comes from the name of the test.
 """
 
 from __future__ import annotations
@@ -27,6 +31,8 @@ if TYPE_CHECKING:
     from mockserver.remote import ControlLine, RemoteSandbox
 
 MARK_LENGTH = 100
+"""Characters that a mark may have. Of the name of a test the end is taken, which says more."""
+
 TIMELINE_TITLE = "mockserver timeline"
 SESSION_KEY = "sk_session"
 """Secret key of the sandbox of an application that is started once for all tests."""
@@ -47,13 +53,16 @@ class Server:
     tests: Counter[str] = field(default_factory=Counter)
 
     def key_of(self, test: str) -> str:
-        """A secret key for one run of a test: the same in every session, so that its ids are
-        too."""
+        """A secret key for one run of a test: the same in every session, so that its ids are too. A
+        test that is run again, as by a plugin that repeats failing ones, gets another: its sandbox
+        must be empty."""
         self.tests[test] += 1
         return f"sk_test_{sha256(f'{test} {self.tests[test]}'.encode()).hexdigest()[:32]}"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """The options of ``pytest``; all begin with the product's name, as other plugins have
+    theirs."""
     words = "the least finding that fails a test: off, note, warning or error"
     parser.addini(pytest_findings.ATTRIBUTE, words, default="error")
     group = parser.getgroup("mockserver")
@@ -77,6 +86,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "second later",
     }.items():
         group.addoption(f"{_EXPLORE}-{option}", metavar="TIME", help=words)
+    # Given by the session itself, to the process in which it learns.
     group.addoption(f"{_EXPLORE}-learn", help=SUPPRESS)
     group.addoption(
         _COVERAGE,
@@ -89,9 +99,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: list[str]
 ) -> None:
-    """An option that may be given without a value must not take the path behind it for one."""
+    """An option that may be given without a value must not take the path behind it for one, in
+    ``pytest --mockserver-explore tests``."""
     if _EXPLORE in args:
         args[:] = [f"{_EXPLORE}=usual" if argument == _EXPLORE else argument for argument in args]
+        # pytest has read the arguments once already, to find its plugins.
         early_config.known_args_namespace = parser.parse_known_args(
             args, namespace=copy(early_config.option)
         )
@@ -106,6 +118,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "module:name that gives the "
         "shop's books",
     )
+    # A wrong level ends the session here, and not at the end of its first test.
     pytest_findings.level_of(config)
     if config.getoption(f"{_EXPLORE}-learn"):
         from mockserver.pytest_explore import Learner
@@ -143,6 +156,7 @@ def mockserver_server(
     url, process = start([*_QUIET, *mockserver_args], tmp_path_factory.mktemp("mockserver"))
     server = Server(url, process, ControlLine(url))
     yield server
+    # Only now all tests have met what they meet.
     if request.config.getoption(_COVERAGE) or request.config.getoption(_EXPLORE):
         pytest_findings.note_coverage(request.config, server.url)
     server.line.close()
@@ -204,13 +218,14 @@ def mockserver_app(
     mockserver_session.invariants.clear()
     request.node.stash[sandbox_key] = mockserver_session
     yield mockserver_session
+    # What the session itself asks for after this test is about all of the sandbox again.
     mockserver_session.since = None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     """Fail a test that passed while its client did something wrong, or a rule's ``expect`` is not
-    met nor reported."""
+    met nor reported. One that fails by itself raises here, and is not judged: it has its reason."""
     yield
     sandbox = sandbox_of(item)
     if sandbox is not None:
@@ -221,8 +236,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the timeline of the sandbox to the report of a failing test, while the sandbox is still
-    there."""
+    """Add the timeline of the sandbox to the report of a failing test: what the client asked often
+    says more than the assertion. Once fixtures are torn down the sandbox may be out of reach."""
     report = yield
     sandbox = sandbox_of(item)
     if sandbox is not None and report.failed and report.when in ("setup", "call"):
@@ -232,6 +247,7 @@ def pytest_runtest_makereport(
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tell the findings of all tests, those too that fail none, and what failures were met."""
     pytest_findings.summarise(terminalreporter)
     pytest_findings.report_coverage(terminalreporter, terminalreporter.config.getoption(_COVERAGE))
 
@@ -245,8 +261,8 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
-    """Fail the test for unmet expectations of rules or findings; a sandbox that cannot be asked is
-    not judged."""
+    """Fail the test for books that differ, unmet expectations of rules or findings. Where the
+    server does not answer, nothing is known against the test, and it passes."""
     from httpx import HTTPError
 
     from mockserver.remote import ControlRefused, VerificationFailed
@@ -262,6 +278,7 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
         unmet = str(failed)
     except HTTPError:
         pass
+    # Without a traceback, which would lead into this module.
     if unmet:
         pytest.fail(unmet, pytrace=False)
 

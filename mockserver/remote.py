@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 
 TIMEOUT_SECONDS = 30.0
+"""How long an answer may take. A test that waits for good would not even say for what."""
+
 PAGE = 1_000
 """Journal entries that one call answers at most."""
 
@@ -41,6 +43,8 @@ __tracebackhide__ = True
 _MODES = ("real", "manual", "fast")
 _SCENARIO_SUFFIXES = (".yaml", ".yml", ".json")
 _LONGEST_NAME = 100
+"""Characters of a scenario's name. Of a longer path the end is taken, where the file's name is."""
+
 _AS_IT_IS = "/?&=%:+,;@!$'()*~-._[]"
 _JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
 
@@ -147,9 +151,11 @@ class RemoteSandbox:
         """
         headers: Mapping[str, str] = {}
         if content is not None:
+            # JSON is YAML too.
             headers = _YAML
         elif method in ("POST", "PUT", "DELETE"):
             content, headers = dumps({} if json is None else json), _JSON
+        # What is no Unicode goes as it is: the server refuses it with line and column.
         raw = None if content is None else content.encode("utf-8", "surrogatepass")
         query = {name: _query_value(value) for name, value in dict(params or {}).items()}
         target = f"{path}?{urlencode(query)}" if query else path
@@ -172,10 +178,12 @@ class RemoteSandbox:
             "PUT", "/__admin/scenarios", content=text, params={"name": name} if name else None
         )
         if self._pinned is not None:
+            # It has been replaced with the others.
             self.pin(self._pinned)
 
     def pin(self, text: str) -> None:
-        """Add a scenario that stays in force, before all others, whatever ``scenario`` replaces."""
+        """Add a scenario that stays in force, before all others, whatever ``scenario`` replaces:
+        the fault that an exploration tries, under a test that puts its own scenarios in force."""
         self._pinned = text
         self.call("POST", "/__admin/scenarios", content=text)
 
@@ -190,8 +198,10 @@ class RemoteSandbox:
         self.call("PUT", "/__admin/assumptions", json=dict(overrides))
 
     def reset(self) -> None:
-        """Empty this sandbox; its scenario stays."""
+        """Empty this sandbox; its scenario stays, and so does the place from which a test
+        judges."""
         self.call("POST", "/__admin/reset")
+        # The journal begins anew, so the place has another number in it.
         if self.since is not None:
             self.mark(self.since)
 
@@ -230,7 +240,7 @@ class RemoteSandbox:
             body["timeout"] = _duration(timeout)
         if within is not None:
             body["within"] = _duration(within)
-        # The server ends the wait.
+        # The server ends the wait, and says why it was in vain.
         answer: JsonObject = self.call("POST", "/__admin/wait", json=body, patience=None)
         if answer["held"]:
             return answer
@@ -262,8 +272,9 @@ class RemoteSandbox:
             raise VerificationFailed(_words(verdict))
 
     def _verdict(self, expectations: Mapping[str, object]) -> JsonObject:
-        """The answer of ``POST /__admin/verify``, whether all that is expected holds or not: then
-        it comes as a refusal."""
+        """The answer of ``POST /__admin/verify``, whether all that is expected holds or not. Where
+        it does not, the server refuses, so that ``curl --fail`` fails in a script; the verdict is
+        the body of the refusal."""
         try:
             return dict(
                 self.call("POST", "/__admin/verify", json=expectations, params=self.from_mark)
@@ -281,12 +292,14 @@ class RemoteSandbox:
         does not hold, ``findings`` are all of them.
 
         ``findings`` is the least severity of those that fail the test (``warning``, ``error``;
-        ``none``: they fail no test), but for those of the names ``allow``; None: nobody asks for
-        findings, and the story of the client does not end.
+        with ``none`` there may be none at all), but for those of the names ``allow``; None: nobody
+        asks for findings, and the story of the client does not end.
         """
-        # A test that has failed by its rules or books has said so. Rules count from the beginning
-        # of a sandbox alone: after a mark they would count what other tests did.
-        judge_rules = rules and not self.judged and self.since is None
+        # A test that has failed by its rules or books has said so already.
+        is_to_judge = rules and not self.judged
+        # Rules count from the beginning of a sandbox alone: in one that several tests share, where
+        # each begins at its mark, they would count what the others did.
+        judge_rules = is_to_judge and self.since is None
         if findings is None and not judge_rules and not self.invariants:
             return {"findings": [], "rules": []}
         body = {
@@ -314,6 +327,8 @@ class RemoteSandbox:
             else:
                 page = self.call("GET", "/__admin/findings", params=params)
         except ControlRefused as refused:
+            # A server without findings has found none: who runs all tests against it, to measure
+            # speed, need not change them.
             if refused.status == 400 and "--findings off" in str(refused):
                 return []
             raise
@@ -341,7 +356,8 @@ class RemoteSandbox:
 
     def invariant(self, text: str) -> None:
         """What must hold of the money at the end: ``net("order-1") <= 20`` (docs/books.md). Raises
-        ``ValueError``."""
+        ``ValueError`` now, at the line of the test that wrote it; it is judged by
+        ``end_of_test``."""
         from mockserver.domain.invariants import Invariant
 
         self.invariants.append(Invariant(text))
@@ -369,7 +385,8 @@ class RemoteSandbox:
         return self._whole_money(self.call("GET", "/__admin/books", params=params), params)
 
     def _whole_money(self, first_page: JsonObject, params: Mapping[str, object]) -> JsonObject:
-        """A first page of the money with the orders of all further pages."""
+        """A first page of the money with the orders of all further pages. Totals and calls in doubt
+        are those of the first: each page has them of all orders."""
         page = first_page
         while page["next"] is not None:
             page = self.call("GET", "/__admin/books", params={**params, "after": page["next"]})
@@ -397,7 +414,7 @@ class RemoteSandbox:
         :class:`ControlRefused`."""
         body = {"rows": rows, "since": since, "states": states, "settled": settled}
         members = {name: value for name, value in body.items() if value is not None}
-        # A Decimal goes as the text that it is.
+        # A Decimal goes as the text that it is: as a number it would lose digits.
         text = dumps(members, default=str)
         return dict(self.call("POST", "/__admin/books/compare", content=text))
 
@@ -426,7 +443,9 @@ class RemoteSandbox:
     def _scenario_text(
         self, text_or_path: str | Path | Mapping[str, object]
     ) -> tuple[str, str | None]:
-        """The text, and what it is called where it does not say so itself."""
+        """The text, and what it is called where it does not say so itself. A text over several
+        lines, with ``key: value`` or a brace is a scenario itself; any other is the path of a file,
+        or else the name of a shipped scenario."""
         if isinstance(text_or_path, Mapping):
             return dumps(text_or_path), None
         text = str(text_or_path)
@@ -451,6 +470,7 @@ class ControlLine:
 
     def __init__(self, url: str) -> None:
         place = urlsplit(url)
+        # A server may be reached under a path, behind a proxy.
         self._path = place.path
         kind = HTTPSConnection if place.scheme == "https" else HTTPConnection
         self._connect = partial(kind, place.hostname or "", place.port)
@@ -469,6 +489,7 @@ class ControlLine:
         answered, ``ValueError`` for a header that HTTP cannot carry."""
         connection = self._taken()
         try:
+            # One that is open already has a socket, which keeps the patience of its last call.
             connection.timeout = patience
             if connection.sock is not None:
                 connection.sock.settimeout(patience)
@@ -485,6 +506,7 @@ class ControlLine:
             if isinstance(problem, TimeoutError):
                 raise ReadTimeout(str(problem)) from problem
             raise TransportError(str(problem)) from problem
+        # Whole answers alone give a connection back: on any other the rest of one may still come.
         self._free.append(connection)
         return status, body
 
@@ -547,6 +569,8 @@ class RemoteClock:
         return _instant(self._sandbox.call("PUT", "/__admin/clock", json={"mode": "manual"})["now"])
 
     def _advance(self, where: Mapping[str, str]) -> datetime:
+        """Move forward; the new time. Only a move that was broken off has a ``hint``, after which
+        the test would go on at the wrong time."""
         moved = self._sandbox.call("POST", "/__admin/clock/advance", json=where, patience=None)
         if "hint" in moved:
             raise VerificationFailed(moved["hint"])
@@ -581,7 +605,7 @@ class Inbox:
 
 class RemoteJournal:
     """What was asked of a sandbox and why it answered so, in order. Iterate it, or filter it by
-    calling it."""
+    calling it. Each of these asks the server anew: the journal grows while a test looks at it."""
 
     def __init__(self, sandbox: RemoteSandbox) -> None:
         self._sandbox = sandbox
@@ -598,6 +622,7 @@ class RemoteJournal:
     def __call__(self, **filters: object) -> list[JsonObject]:
         """Every kept entry that passes the filters of ``GET /__admin/journal``:
         ``journal(op="charge.create")``."""
+        # From the first entry on: without ``after`` a page has the newest.
         params: dict[str, object] = {"limit": PAGE, "after": 0, **filters}
         entries: list[JsonObject] = []
         while True:
@@ -618,7 +643,8 @@ def _query_value(value: object) -> object:
 
 
 def _duration(length: Duration) -> str:
-    """A duration as the control API reads it: a text as it is, any other in seconds."""
+    """A duration as the control API reads it: a text as it is, any other in seconds, without the
+    exponent that Python writes for small ones."""
     if isinstance(length, str):
         return length
     seconds = length.total_seconds() if isinstance(length, timedelta) else length
@@ -626,12 +652,13 @@ def _duration(length: Duration) -> str:
 
 
 def _instant(text: str) -> datetime:
+    """An instant of an answer, as a date-time."""
     # Seven digits of a second are sent; date-times here know six.
     return datetime.fromisoformat(text[:26]).replace(tzinfo=UTC)
 
 
 def body_of(answer: bytes) -> Any:
-    """What an answer holds: JSON, or the text that it is."""
+    """What an answer holds: JSON, or the text that it is, as a report or the page of a proxy."""
     try:
         return loads(answer)
     except ValueError:

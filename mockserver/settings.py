@@ -33,6 +33,8 @@ def read_whole(low: int, high: int) -> Callable[[str], int]:
     """A reader of whole numbers within both bounds."""
 
     def read(text: str) -> int:
+        # Of digits alone: ``int`` takes signs, spaces, underscores, and takes seconds over a text
+        # of a million digits.
         if not text.isascii() or not text.isdecimal() or not low <= int(text[:20]) <= high:
             raise ValueError(text)
         return int(text)
@@ -41,7 +43,7 @@ def read_whole(low: int, high: int) -> Callable[[str], int]:
 
 
 def read_choice(*choices: str) -> Callable[[str], str]:
-    """A reader of one of some words, in any letter case."""
+    """A reader of one of some words, in any letter case: environments often have capitals."""
 
     def read(text: str) -> str:
         if text.lower() not in choices:
@@ -52,7 +54,8 @@ def read_choice(*choices: str) -> Callable[[str], str]:
 
 
 def read_host(text: str) -> str:
-    """A host name or an IP address, the brackets of an IPv6 address taken off."""
+    """A host name or an IP address, the brackets of an IPv6 address taken off: sockets want it
+    without, URLs with them (``bracketed``). What only a URL has is refused."""
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     if not bare or any(character.isspace() or character in "/@?#*" for character in bare):
         raise ValueError(text)
@@ -77,7 +80,8 @@ def read_negated_switch(text: str) -> bool:
 
 
 def read_text(text: str) -> str:
-    """A text of printable characters."""
+    """A text of printable characters: a line end in a log or a header would begin a line that
+    nobody wrote."""
     if not text or not text.isprintable():
         raise ValueError(text)
     return text
@@ -94,7 +98,7 @@ _LENGTH = re.compile(r"[1-9]\d{0,6}(s|m|h|d)")
 
 
 def read_length(text: str) -> str:
-    """A length of time, as it is."""
+    """A length of time, as it is: settings know no durations, and whoever uses it reads it."""
     if not _LENGTH.fullmatch(text):
         raise ValueError(text)
     return text
@@ -134,7 +138,7 @@ _SIZES = {"kb": 1_000, "mb": 1_000_000, "kib": 1_024, "mib": 1_048_576, "b": 1, 
 
 
 def read_size(text: str) -> int:
-    """A size in bytes from 1 KB to 1000 MB."""
+    """A size in bytes from 1 KB to 1000 MB: less holds no payment, more does not fit in memory."""
     digits = text.rstrip("BbIiKkMm ")
     unit = text[len(digits) :].strip().lower()
     if unit not in _SIZES:
@@ -152,7 +156,8 @@ LOG_LEVELS = ("info", "warning", "error")
 
 
 class LogRecord(Protocol):
-    """Something to be logged; ``level`` is one of ``LOG_LEVELS``."""
+    """Something to be logged; ``level`` is one of ``LOG_LEVELS``. It makes its own lines, since how
+    it is best told differs: for people, or as JSON for what collects logs."""
 
     @property
     def level(self) -> str: ...
@@ -209,6 +214,8 @@ class Settings:
     fast_lane: bool = True
 
     def __post_init__(self) -> None:
+        """Refuse settings that contradict each other: each by itself is right, so no reader of one
+        option sees it. Raises ``SettingsError``."""
         if self.tls_cert is not None and self.tls_key is None:
             raise SettingsError("--tls-cert is given without --tls-key: allowed: both or none")
         if self.tls_key is not None and self.tls_cert is None:
@@ -225,7 +232,9 @@ class Settings:
 
     @property
     def is_loopback(self) -> bool:
-        """True when only this machine can reach the address that is listened on."""
+        """True when only this machine can reach the address that is listened on. Otherwise the
+        server warns of a control API without a token. A name is not looked up: it may mean anything
+        later."""
         from ipaddress import ip_address
 
         try:
@@ -240,7 +249,8 @@ class Settings:
 
     @property
     def url(self) -> str:
-        """Under which address others reach it, without trailing slash."""
+        """Under which address others reach it, without trailing slash: behind a proxy another than
+        it listens on. Pages and links of answers are made with it."""
         return (self.public_url or self.near_address).rstrip("/")
 
     @property
@@ -275,7 +285,7 @@ class Settings:
 
     def override(self, values: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
         """These settings with the named fields replaced, and the values whose names are not
-        fields."""
+        fields: ``create_app`` takes both among its keywords."""
         names = {item.name for item in fields(Settings)}
         own = {name: value for name, value in values.items() if name in names}
         others = {name: value for name, value in values.items() if name not in names}
@@ -322,6 +332,7 @@ class Setting:
 
     @property
     def name(self) -> str:
+        """Its field in ``Settings``. A flag ``--no-X`` turns off what the field ``X`` has on."""
         return self.flag.removeprefix("--").removeprefix("no-").replace("-", "_")
 
     @property
@@ -345,6 +356,8 @@ class Setting:
 
     @property
     def variable(self) -> str:
+        """Its variable of the environment, named by the flag: ``MOCKSERVER_NO_X=1`` turns off
+        too."""
         return PREFIX + self.flag.removeprefix("--").replace("-", "_").upper()
 
     def parse(self, text: str, origin: str) -> Any:
@@ -380,7 +393,8 @@ class Setting:
         return "-" if plain is None else str(plain)
 
     def _refusal(self, text: str, origin: str) -> str:
-        """Why a text at a flag or in a variable is refused, and what may be meant."""
+        """Why a text at a flag or in a variable is refused, and what may be meant. A secret is not
+        repeated: refusals end in logs."""
         got = "a value that is not shown" if self.secret else repr(text)
         from difflib import get_close_matches
 

@@ -1,5 +1,9 @@
 """``mockserver books``: the money of a sandbox by order, and what the shop's books say of it
-(docs/books.md)."""
+(docs/books.md).
+
+The server keeps the books and compares them; this command reads the shop's file, asks, and prints.
+A server knows a row by its place alone, so what it refuses is told here with the line of the file.
+"""
 
 import csv
 import io
@@ -28,9 +32,12 @@ from mockserver.remote import ControlRefused, RemoteSandbox
 _TABLE_FIGURES = ("held", "captured", "refunded", "net", "pending")
 _CSV_COLUMNS = (*KEYS, "currency", *NAMES, "net", "exposure")
 _REFUSED_ROW = re.compile(r"Rows\[([0-9]+)\]\.(\w+): ([^;]+)")
+"""How a server's refusal names a row: its place, its field and what is wrong."""
+
 _CUSTOMERS, _EXPECTED = "Income:Customers", "Liabilities:Expected"
-_RECEIVABLE = ""
-"""Stands for the account of what the provider of a charge owes."""
+_RECEIVABLE = "Assets:Receivable"
+"""What providers owe the merchant, of each provider in an account of its own: payouts come from
+each by itself, and are checked so."""
 
 
 class _Posting(NamedTuple):
@@ -42,6 +49,7 @@ class _Posting(NamedTuple):
 
 
 _DOUBLE_ENTRY = (
+    # No income yet: a hold may be voided, and what is pending may fail.
     _Posting("held", debit="Assets:Held", credit=_EXPECTED),
     _Posting("pending", debit="Assets:Pending", credit=_EXPECTED),
     _Posting("captured", debit=_RECEIVABLE, credit=_CUSTOMERS),
@@ -73,24 +81,25 @@ def books(
     """
     if compare is not None and form not in ("text", "json"):
         stop(Exit.USAGE, f"--format {form}: differences are printed as text or json")
-    rows = None if compare is None else _shop_rows(compare, books_state)
+    # A bad file is refused whether or not a server answers.
+    rows = [] if compare is None else _shop_rows(compare, books_state)
     with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
-        if rows is None:
+        if compare is None:
             answer = sandbox.money(since)
         else:
-            answer = _compare(sandbox, str(compare), rows, since, books_state)
+            answer = _compare(sandbox, compare, rows, since, books_state)
     for warning in answer.get("warnings", ()):
         click.echo(f"warning: {warning}", err=True)
     if form == "json":
         click.echo(json.dumps(answer, indent=2))
-    elif rows is not None:
+    elif compare is not None:
         click.echo(REPORTS["text"](answer["findings"]))
     elif form == "text":
         _print_table(answer)
     else:
         click.echo("\n".join(FORMS[form](answer)))
-    if rows is not None and answer["count"]:
+    if compare is not None and answer["count"]:
         sys.exit(Exit.FOUND)
 
 
@@ -113,13 +122,14 @@ def _compare(
     since: str | None,
     states: Mapping[str, str],
 ) -> dict[str, Any]:
-    """What the rows and the sandbox say differently. Ends the command, with the line, where the
-    sandbox refuses a row, which it knows by its place."""
+    """What the rows and the sandbox say differently. Ends the command where the sandbox refuses a
+    row, and says on which line of the file this stands: the sandbox knows only the row's place."""
     try:
         return sandbox.compare_books([row for _, row in rows], since, states)
     except ControlRefused as refused:
         bad_row = _REFUSED_ROW.search(str(refused))
         if bad_row is None:
+            # What it refuses is no row, but such as the mark of --since.
             raise
         place, field, words = bad_row.groups()
         line, _ = rows[int(place)]
@@ -127,7 +137,8 @@ def _compare(
 
 
 def name_of(order: Mapping[str, Any]) -> str:
-    """What an order is called: its subscription, its reference or its charge."""
+    """What an order is called: its reference alone, as the shop has chosen that; before the id of a
+    subscription or charge it says which of the two this is."""
     kind = next(kind for kind in KEYS if order[kind] is not None)
     return str(order[kind]) if kind == "reference" else f"{kind} {order[kind]}"
 
@@ -152,15 +163,18 @@ def _print_table(answer: Mapping[str, Any]) -> None:
     """Print the money of each order, then the calls of which the client does not know how they
     ended: its books may be right to say something else of what these have moved."""
     rows = table_of(answer)
-    if not rows:
+    if rows:
+        show(rows)
+    else:
         click.echo("no orders")
-        return
-    show(rows)
+    # They count without an order too: a request that was lost has made none, and the shop cannot
+    # know that.
     for doubt in answer["in_doubt"]:
         click.echo(f"in doubt: journal {doubt['entry']}  {doubt['line']}")
 
 
 def _csv(answer: Mapping[str, Any]) -> Iterator[str]:
+    """A row for each order, without totals: a sheet adds up itself, and would count them twice."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()
@@ -168,24 +182,39 @@ def _csv(answer: Mapping[str, Any]) -> Iterator[str]:
     yield text.getvalue().rstrip("\n")
 
 
+class _Transaction(NamedTuple):
+    """A charge as beancount takes it: on a day, with an order, and amounts by account that add up
+    to nothing."""
+
+    added: str
+    order: str
+    title: str
+    postings: Sequence[tuple[str, str]]
+
+
 def _ledger(answer: Mapping[str, Any]) -> Iterator[str]:
-    """A ledger for beancount: every account is opened on the first day, every charge is a balanced
-    transaction."""
+    """A ledger for beancount: every charge is a balanced transaction. beancount refuses an account
+    that is used before it is opened, so all are opened on the day of the first charge."""
     transactions = [
-        (charge, order, list(_postings(charge, order["currency"])))
+        _Transaction(
+            charge["added"],
+            name_of(order),
+            f"{charge['status']} {charge['chargeId']}",
+            list(_postings(charge, order["currency"])),
+        )
         for order in answer["orders"]
         for charge in order["charges"]
     ]
-    transactions.sort(key=lambda transaction: transaction[0]["added"])
-    accounts = {account for _, _, postings in transactions for account, _ in postings}
+    transactions.sort(key=lambda transaction: transaction.added)
+    accounts = {account for row in transactions for account, _ in row.postings}
     yield 'option "title" "mockserver"'
     for account in sorted(accounts):
-        first_charge = transactions[0][0]
-        yield f"{first_charge['added'][:10]} open {account}"
-    for charge, order, postings in transactions:
-        name = name_of(order).replace("\\", "/").replace('"', "'").replace("\n", " ")
-        yield f'\n{charge["added"][:10]} * "{name}" "{charge["status"]} {charge["chargeId"]}"'
-        for account, amount in postings:
+        yield f"{transactions[0].added[:10]} open {account}"
+    for row in transactions:
+        # Nothing of a shop's text may end the quoted text that it stands in.
+        order = row.order.replace("\\", "/").replace('"', "'").replace("\n", " ")
+        yield f'\n{row.added[:10]} * "{order}" "{row.title}"'
+        for account, amount in row.postings:
             yield f"  {account}  {amount}"
 
 
@@ -194,12 +223,14 @@ def _postings(charge: Mapping[str, Any], currency: str) -> Iterator[tuple[str, s
     debited with it, and another credited."""
     # beancount wants letters, digits and hyphens, and a capital or digit first.
     provider = re.sub(r"[^A-Za-z0-9-]+", "-", charge["providerId"]).strip("-")
-    receivable = f"Assets:Receivable:{provider[:1].upper()}{provider[1:]}"
+    own_accounts = {_RECEIVABLE: f"{_RECEIVABLE}:{provider[:1].upper()}{provider[1:]}"}
     for posting in _DOUBLE_ENTRY:
         amount = Decimal(str(charge[posting.figure]))
         if amount:
-            yield posting.debit or receivable, money_text(amount, currency)
-            yield posting.credit or receivable, money_text(-amount, currency)
+            debit = own_accounts.get(posting.debit, posting.debit)
+            credit = own_accounts.get(posting.credit, posting.credit)
+            yield debit, money_text(amount, currency)
+            yield credit, money_text(-amount, currency)
 
 
 FORMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {

@@ -21,7 +21,8 @@ in capitals."""
 
 def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The words of a choice; for a scenario, and for every argument, the names of shipped
-    scenarios; else files."""
+    scenarios; files where none of these fits, and nothing for a text that only the user knows, such
+    as a key."""
     from click.shell_completion import CompletionItem
 
     words: list[str] = []

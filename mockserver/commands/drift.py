@@ -1,5 +1,9 @@
 """``mockserver drift``: this product beside another server, such as the service's own sandbox;
-``mockserver import``: recorded traffic as a scenario (docs/drift.md)."""
+``mockserver import``: recorded traffic as a scenario (docs/drift.md).
+
+A walk makes real objects at somebody's account. So it is interrupted only where what was made can
+still be taken back (``run_interruptible``), and its key is read from the environment.
+"""
 
 import asyncio
 import re
@@ -103,11 +107,13 @@ def _record_walk(url: str, key_env: str | None, ops: Set[str] | None) -> Recordi
 
 
 def _page_with(text: str, reports: list[DriftReport]) -> str:
-    """A page with the reports between its marks. Raises ``NotCompared``."""
+    """A page with the reports between its marks, indented, which Markdown shows as they are. Raises
+    ``NotCompared``."""
     if not _MARKED.search(text):
         raise NotCompared("--page: wanted a file with the lines <!-- drift --> and <!-- end -->")
     words = "\n\n".join(map(str, reports)).splitlines()
     block = "".join(f"    {line}".rstrip() + "\n" for line in words)
+    # By a function, as ``sub`` would read the backslashes of a text.
     return _MARKED.sub(lambda _: f"\n{block}\n", text)
 
 

@@ -1,4 +1,10 @@
-"""How a command ends before it is done: for a reason, or by a signal."""
+"""How a command ends before it is done: for a reason, or by a signal.
+
+A command that tries a client, or walks through another server, must put away what it has made when
+somebody presses Ctrl-C: processes, sandboxes, charges. So a signal becomes an exception where the
+command stands, whose ``finally`` does that. A second signal must not break off the putting away:
+after the first all are ignored. Who cannot wait has ``kill -9``.
+"""
 
 import sys
 from collections.abc import Callable, Coroutine, Iterator
@@ -11,7 +17,8 @@ T = TypeVar("T")
 
 
 def stop(code: int, words: str) -> NoReturn:
-    """End the command with an exit code and the reason."""
+    """End the command with an exit code and the reason, which goes to standard error: what reads
+    the output takes it for a result."""
     click.echo(words, err=True)
     sys.exit(code)
 
@@ -32,8 +39,8 @@ def heeded_signals() -> dict[int, Any]:
 
 @contextmanager
 def interruptions() -> Iterator[None]:
-    """What asks to end raises ``KeyboardInterrupt``, once: what ends then is not interrupted
-    again."""
+    """What asks to end raises ``KeyboardInterrupt``, once: SIGTERM and SIGHUP too, which would end
+    the process before anything was put away."""
 
     def interrupt() -> NoReturn:
         raise KeyboardInterrupt
@@ -43,9 +50,9 @@ def interruptions() -> Iterator[None]:
 
 
 def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine, which what asks to end cancels, once: where ``interruptions`` raises is
-    anywhere, in the middle of a step of the loop or of a library too. Raises ``KeyboardInterrupt``
-    when it was cancelled."""
+    """Run a coroutine, which a signal that asks to end cancels, so that it ends at an ``await``:
+    ``interruptions`` raises anywhere, also within a step of the loop or of a library, which is left
+    half done then. Raises ``KeyboardInterrupt`` when it was cancelled."""
     import asyncio
 
     with asyncio.Runner() as runner:

@@ -1,5 +1,13 @@
 """``mockserver explore``: a command under every single failure at each of its calls
-(docs/explore.md)."""
+(docs/explore.md).
+
+Here the options are read and refused, one of five ways is taken (a whole exploration, ``--resume``
+of one, ``--replay`` of a run, ``--fixed`` of a cell, seeds), and the reports are written. What is
+tried is ``explore/exploration.py``, how a run is judged ``explore/verdicts.py``.
+
+Whatever goes wrong before a verdict has an exit code of its own: CI must be able to tell "your
+client is unsafe" from "your tests do not pass at all".
+"""
 
 import shlex
 import sys
@@ -44,7 +52,8 @@ from mockserver.scenario.problems import ScenarioRefused
 @contextmanager
 def stopping(url: str | None, program: str) -> Iterator[None]:
     """End the command, with the reason, when no server answers, a file or the program cannot be
-    used, or the command does not do the same twice."""
+    used, or the command does not do the same twice: where it does not, what a fault has changed
+    cannot be told from what changes anyway."""
     try:
         yield
     except (NoBaseline, NotRepeated) as problem:
@@ -131,6 +140,7 @@ def explore(
                 # Before the folder is touched, which may be the one with this report.
                 before = Before.read(baseline or out / "report.json")
             if fixed is not None and before is not None:
+                # One cell and its receipt: the folder keeps the report that it is compared with.
                 with open_runner() as runner:
                     is_fixed = _is_fixed(runner, fixed, plan, before)
                 sys.exit(Exit.OK if is_fixed else Exit.FOUND)
@@ -166,7 +176,8 @@ def _plan(
     all_: bool,
     **limits: Any,
 ) -> Plan:
-    """What is tried, with ``limits`` as they are given. Raises ``click.UsageError``."""
+    """What is tried, with ``limits`` as they are given. Raises ``click.UsageError`` for options
+    that would do nothing beside the others."""
     if all_ and not seeds:
         raise click.UsageError(
             "--all needs --seeds: it says that a swarm goes on after the first red run"
@@ -208,7 +219,8 @@ def trial_runner(
     **attributes: Any,
 ) -> Iterator[TrialRunner]:
     """What runs a command at a server, which is started here with the options ``serve`` unless
-    ``url`` names one; ``attributes`` are others of the runner."""
+    ``url`` names one; ``attributes`` are others of the runner. At a server that others may use too,
+    its sandboxes are kept apart from those of another run."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
         folder = Path(name)
         runner_at = partial(
@@ -236,17 +248,21 @@ def trial_runner(
 
 
 def _lab(runner: TrialRunner, plan: Plan) -> Lab:
-    """Run the command without a fault, and say what it calls then."""
+    """Run the command without a fault, and say what it calls then: faults are tried at these calls,
+    and each run is compared with this one."""
     base = plain_baseline(runner, plan.timeout)
     if plan.crashes:
         base = crash_baseline(runner, base, plan.timeout)
     count = len(base.calls)
-    points = list(map(str, base.points[:8])) + (["..."] if count > 8 else [])
+    points = [str(point) for point in base.points[:8]]
+    if count > 8:
+        points.append("...")
     calls = "1 call" if count == 1 else f"{count} calls"
     click.echo(f"without faults: {calls} in {base.seconds:.2f} s: {', '.join(points)}", err=True)
     payments = [(point, status) for point, status in base.calls if point.op in TAKING]
     # A call without an answer has no status.
-    if payments and all((status or BAD_REQUEST) >= BAD_REQUEST for _, status in payments):
+    succeeded = [status for _, status in payments if status and status < BAD_REQUEST]
+    if payments and not succeeded:
         answers = [f"{point} was answered {status or 'nothing'}" for point, status in payments[:3]]
         click.echo(
             "warning: without faults no payment succeeded, so few faults can show anything: "
@@ -267,6 +283,7 @@ def _explore(lab: Lab, folder: ExplorationFolder, *, resume: bool) -> Exploratio
             f"({calls})",
         )
     if not resume:
+        # Without an empty folder, what an earlier version of the client did would count as tried.
         folder.begin()
     known = folder.resume()
     with _progress() as progress:
@@ -277,7 +294,8 @@ def _explore(lab: Lab, folder: ExplorationFolder, *, resume: bool) -> Exploratio
 
 @contextmanager
 def _progress() -> Iterator[Callable[[int, int], None]]:
-    """What shows on a terminal how far it is, with the time left."""
+    """What shows on a terminal how far it is, with the time left: an exploration takes minutes. How
+    much there is to do changes on the way, as seeds and pairs come from what was found."""
     is_hidden = not sys.stderr.isatty()
     with click.progressbar(
         length=1, label="faults", file=sys.stderr, show_pos=True, hidden=is_hidden
@@ -293,6 +311,7 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
 def _replay(runner: TrialRunner, file_or_name: str, plan: Plan) -> Verdict:
     """Run once under a scenario file, or as the name of a cell or a seed says, and print what
     happened; the verdict."""
+    # A path may look like the name of a cell: where there is such a file, that is meant.
     file = Path(file_or_name)
     looks_like_cell = "/" in file_or_name and "#" in file_or_name
     if not file.exists() and (looks_like_cell or file_or_name.startswith(SEED)):
@@ -316,6 +335,8 @@ def _replay(runner: TrialRunner, file_or_name: str, plan: Plan) -> Verdict:
             raise
         stop(Exit.USAGE, f"--replay: {file}: {refused}")
     rules = [rule.id for rule in scenario.rules]
+    # A file has no run without a fault beside it, so the money is judged by itself. One that holds
+    # a call until it is released has the command run twice, whose money counts together.
     reference = Reference(of_two=held_until(scenario.source) == "released")
     has_books, has_fired = bool(runner.aftermath.books), seen.has_struck(rules)
     judgement = judged(
@@ -325,19 +346,21 @@ def _replay(runner: TrialRunner, file_or_name: str, plan: Plan) -> Verdict:
 
 
 def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> Tried:
-    """Run once what a name says, as in a whole exploration."""
+    """Run once what a name says, as in a whole exploration: compared with a run without a fault."""
     lab = _lab(runner, plan)
     try:
         trial = _named(name, lab)
     except ValueError as problem:
         raise click.UsageError(f"{option}: {problem}") from None
     if trial.is_of == CRASH and not plan.crashes:
+        # A crash is compared with a run that was restarted too, which the plan did not ask for.
         lab = replace(lab, base=crash_baseline(runner, lab.base, plan.timeout))
     return lab.try_one(trial)
 
 
 def _named(name: str, lab: Lab) -> Trial:
-    """What a name tries. Raises ``ValueError``."""
+    """What a name tries: a cell such as ``charge.create#1/lost_answer``, or ``seed-17``, whose
+    faults are drawn again. Raises ``ValueError``."""
     if not name.startswith(SEED):
         return named(name, lab.base.points, lab.timed(FAULTS.values()))
     if not name.removeprefix(SEED).isdecimal():
@@ -349,7 +372,8 @@ def _named(name: str, lab: Lab) -> Trial:
 
 
 def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> bool:
-    """Run once what was unsafe before, and print the receipt; whether it survives."""
+    """Run once what was unsafe before, and print the receipt; whether it survives. What was not
+    unsafe is refused: surviving it would prove no fix."""
     verdict_before = before.verdict(name)
     if verdict_before is not Verdict.UNSAFE:
         unsafe = [cell for cell in before.cells if before.verdict(cell) is Verdict.UNSAFE]
@@ -376,7 +400,8 @@ def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> boo
 
 
 def _print_run(seen: Observed, judgement: Judged, story: str, rules: Sequence[str]) -> Verdict:
-    """Print what happened in one run under some rules; its verdict."""
+    """Print what happened in one run under some rules, first of all whether each of them struck:
+    otherwise the run says little about the client. Gives the run's verdict."""
     lines = [f"{judgement.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *judgement.words]
     if story:
         lines.append(story)
@@ -409,6 +434,7 @@ def _report(
         path = folder.scenario_of(cell)
         if path is not None:
             scenarios[cell.name] = path
+    # In each form the folder has both: the page for people, the data for --baseline and --fixed.
     page = report.page(made)
     data = report.as_json(made, scenarios, options)
     file = folder.folder / "report.html"

@@ -46,6 +46,7 @@ def findings(
     rows = page["findings"]
     click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
     for sentence in page["idle"]:
+        # A program that reads another form than text must not meet sentences in it.
         click.echo(sentence, err=form != "text")
     if any(reaches(row, fail_on) for row in rows):
         sys.exit(Exit.FOUND)
@@ -96,7 +97,8 @@ def _coverage_row(covered: Coverage, op: str, failures: list[str]) -> dict[str, 
 
 
 def _read_report(name: str) -> Coverage:
-    """The coverage in a report. Ends the command when there is none."""
+    """The coverage in a report, of one command or of the other. Ends the command when there is
+    none: anything may stand in a file of that name."""
     try:
         return Coverage.read(json.loads(Path(name).read_text("utf-8"))["coverage"])
     except OSError as problem:

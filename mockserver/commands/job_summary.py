@@ -15,7 +15,8 @@ MOST_ORDERS = 200
 
 
 def add_to_summary(words: str, money: Mapping[str, Any]) -> None:
-    """Add what was found, in words, and the money of a sandbox; nothing where no runner asks."""
+    """Add what was found, in words, and the money of a sandbox; nothing where no runner names a
+    file, as on a developer's machine. Other steps have written to it, so this is put behind."""
     file = environment().get(_FILE)
     if not file:
         return

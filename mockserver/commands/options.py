@@ -48,6 +48,7 @@ def _read_by(read: Callable[[Any], object]) -> Callback:
     wrong with it, and notes the text for ``given_again``."""
 
     def callback(ctx: click.Context, param: click.Parameter, text: Any) -> object:
+        # None where the option was not given and has no default.
         _texts_of(ctx)[param.name or ""] = text
         if text is None:
             return None
@@ -66,12 +67,14 @@ def _texts_of(ctx: click.Context) -> dict[str, Any]:
 
 
 def given_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
-    """The words by which the user has given the options of these names, to give them again."""
+    """The words by which the user has given the options of these names, to give them again. What
+    has its default, or comes from the environment, will come from there again."""
     for param in ctx.command.params:
         name = param.name or ""
         source = ctx.get_parameter_source(name)
         if name not in names or source is not click.core.ParameterSource.COMMANDLINE:
             continue
+        # What was not read by ``_read_by`` is its own text.
         value = _texts_of(ctx).get(name, ctx.params[name])
         for text in value if param.multiple else [value]:
             yield param.opts[0]
@@ -79,6 +82,7 @@ def given_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
 
 
 def _duration(text: str) -> Micros:
+    """A duration in which something may happen, so not 0. Raises ``ValueError``."""
     length = parse_duration(text)
     if not length:
         raise ValueError("got 0, wanted a duration above 0")
@@ -89,6 +93,7 @@ def _books(text: str) -> list[str]:
     """What gives the shop's books: the words of a command, or an address alone. Raises
     ``ValueError``."""
     scheme, mark, _ = text.partition("://")
+    # The words of a command may hold an address too: then more than a scheme stands before it.
     if not mark or not scheme.isalpha():
         return _words(text)
     if scheme.lower() not in ("http", "https") or not _names_a_host(text):
@@ -99,6 +104,8 @@ def _books(text: str) -> list[str]:
 
 
 def _names_a_host(address: str) -> bool:
+    """Whether an address can be called at all, so that a slip is refused now and not after the
+    first run, as books that cannot be had."""
     try:
         parts = urlsplit(address)
         # Raises for a part of the name that is empty or too long.
@@ -109,7 +116,8 @@ def _names_a_host(address: str) -> bool:
 
 
 def _header_text(text: str) -> str:
-    """A text that a header can hold. Raises ``ValueError``."""
+    """A key or a token, which goes into a header of each call, so a text that one can hold. Raises
+    ``ValueError``."""
     if not (text and text.isascii() and text.isprintable()):
         raise ValueError("wanted a text of ASCII characters that is not empty")
     return text
@@ -144,7 +152,7 @@ def _stored(texts: Sequence[str]) -> dict[str, str]:
         if path in values:
             raise ValueError(f"got '{mask_start(path, 60)}' twice, wanted it once")
         values[path] = value
-    # Whether there are such paths, before anything is done.
+    # Raises for a path that there is not, which no rule would ever see.
     stored_values(values)
     return values
 
@@ -161,14 +169,16 @@ def _words(text: str) -> list[str]:
 
 
 def _cores() -> int:
-    """The processors that this process may use, where the system says so, else all."""
+    """The processors that this process may use, where the system says so, else all: as many runs go
+    on at once as can without waiting for each other."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def _exit_codes(text: str) -> list[int]:
-    """Exit codes, parted by commas. Raises ``ValueError``."""
+    """Exit codes, parted by commas. 0 is none of them: it says that the command has succeeded.
+    Raises ``ValueError``."""
     codes = []
     for word in text.split(","):
         code = int(word) if word.strip().isdecimal() else 0
@@ -180,6 +190,7 @@ def _exit_codes(text: str) -> list[int]:
 
 
 def _seconds(text: str) -> float:
+    """A duration of real time, which Python counts in seconds."""
     return _duration(text) / SECOND
 
 
@@ -228,7 +239,8 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 
 @record
 class _Row:
-    """One option of a command; ``variable`` of the environment gives its value too."""
+    """One option of a command; ``variable`` of the environment gives its value too. ``reads`` and
+    ``default`` are words of ``_READ`` and ``_DEFAULTS``, or say themselves what they mean."""
 
     command: str
     option: str
@@ -257,7 +269,8 @@ def options(command: str) -> Callable[[F], F]:
 
 
 def _attributes(row: _Row) -> dict[str, Any]:
-    """What click must know of an option."""
+    """What click must know of an option. A text may be completed, as its metavar may list words;
+    what has another type is completed by click."""
     attributes: dict[str, Any] = {
         "metavar": row.metavar or None,
         "envvar": row.variable or None,

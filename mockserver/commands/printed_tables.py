@@ -20,7 +20,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
 
 def show(rows: Sequence[Mapping[str, Any]], *, header: bool = True, as_json: bool = False) -> None:
     """Print rows of one shape in columns: wrapped to the width of a terminal, otherwise each row in
-    one line."""
+    one line, so that ``grep`` finds whole rows."""
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return
@@ -34,6 +34,7 @@ def show(rows: Sequence[Mapping[str, Any]], *, header: bool = True, as_json: boo
     for name in rows[0]:
         table.add_column(name, overflow="fold")
     for row in rows:
+        # As Text, what stands in brackets is no markup.
         table.add_row(*map(Text, row.values()))
     if sys.stdout.isatty():
         Console().print(table)
@@ -67,11 +68,13 @@ def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
     for name in chosen:
         table = TABLES[name]
         for beginning, after in table.begins.items():
+            # What begins by being made, in one way only, has no event to name.
             add(name, "(new)", str(beginning or "-"), word(after))
         for state, moves in table.moves.items():
             for event, after in moves.items():
                 add(name, word(state), event.value, word(after))
             if not moves:
+                # Rows are moves: without this one a final state would have none.
                 add(name, word(state), "-", "(final)")
     show(rows)
 

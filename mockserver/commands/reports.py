@@ -1,5 +1,10 @@
 """Findings, explorations and checks of scenarios as text, JSON, JUnit XML, SARIF 2.1.0 and GitHub
-workflow commands."""
+workflow commands.
+
+Texts of clients stand in all of them, such as references of orders, and may hold anything. Each
+form escapes them by its own rules, so that a reference can neither break a report nor add a line to
+it: XML has characters that it cannot hold at all, workflow commands end at a line end.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,8 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+"""Workflow commands by severity."""
+
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
@@ -31,8 +38,9 @@ def text(rows: Sequence[Row]) -> str:
 
 
 def junit(rows: Sequence[Row]) -> str:
-    """One test case for each kind of the catalogue: failed by an error, with the rest of it as
-    output."""
+    """One test case for each kind of finding, so that a CI can follow each by its name from run to
+    run. An error fails it; warnings and notes are output of a case that passes, as JUnit knows
+    nothing between the two."""
     by_kind: dict[str, list[Row]] = {name: [] for name in CATALOGUE}
     for row in rows:
         by_kind.setdefault(row["finding"], []).append(row)
@@ -59,7 +67,8 @@ def _add(case: Element, tag: str, content: str, **attributes: str) -> None:
 
 
 def _suite(name: str, cases: Sequence[Element], **other_counts: int) -> Element:
-    """A suite of JUnit with its test cases, counted."""
+    """A suite of JUnit with its test cases, counted: readers show these counts, and do not count
+    themselves. ``other_counts`` add to them or replace one."""
     counts = {
         "tests": len(cases),
         "failures": sum(case.find("failure") is not None for case in cases),
@@ -73,8 +82,9 @@ def _suite(name: str, cases: Sequence[Element], **other_counts: int) -> Element:
 
 
 def explored(exploration: Exploration, scenarios: Mapping[str, Path], least: Verdict) -> str:
-    """One test case for each cell: failed when its verdict is at least ``least``, skipped when
-    nothing was tried. ``scenarios`` are the files of cells by their names."""
+    """One test case for each cell: failed when its verdict is at least ``least``, skipped when the
+    exploration ended before it was tried. ``scenarios`` are the files that repeat cells, by the
+    cells' names."""
     from mockserver.explore.report import end_of
 
     cases = []
@@ -144,6 +154,9 @@ def _rule_of_verdict(row: Row) -> dict[str, object]:
 def _result(row: Row, rule_index: int) -> dict[str, object]:
     """A finding as a result of SARIF. Its place is the objects that it is about, as no line of
     code is known."""
+    # By the fingerprint a service knows a finding from the run before. Counts and journal numbers
+    # change from run to run, so the kind and the objects alone are in it.
+    fingerprint = "/".join([row["finding"], *row["about"].values()])
     places = [
         {"kind": "member", "fullyQualifiedName": f"{kind} {subject}"}
         for kind, subject in row["about"].items()
@@ -155,7 +168,7 @@ def _result(row: Row, rule_index: int) -> dict[str, object]:
         "level": row["severity"],
         "message": {"text": f"{row['title']}. {row['advice']}\n{evidence}"},
         "occurrenceCount": row["count"],
-        "partialFingerprints": {"finding/v1": "/".join([row["finding"], *row["about"].values()])},
+        "partialFingerprints": {"finding/v1": fingerprint},
     }
     if places:
         result["locations"] = [{"logicalLocations": places}]
@@ -163,7 +176,8 @@ def _result(row: Row, rule_index: int) -> dict[str, object]:
 
 
 def _document(suites: Sequence[Element]) -> str:
-    """A whole document of JUnit."""
+    """A whole document of JUnit, as text: the declaration names the encoding in which every report
+    is written."""
     root = Element("testsuites")
     root.extend(suites)
     indent(root)
@@ -171,17 +185,19 @@ def _document(suites: Sequence[Element]) -> str:
 
 
 def plain(words: str) -> str:
-    """Without the characters that XML cannot hold."""
+    """Without the characters that XML cannot hold: a reader refuses the whole document for one."""
     return "".join(char for char in words if char in "\t\n" or char.isprintable())
 
 
 def _property(words: str) -> str:
-    """Words as a property of a workflow command can hold them."""
+    """Words as a property of a workflow command can hold them: commas part properties, and a colon
+    ends them."""
     return _message(words).replace(":", "%3A").replace(",", "%2C")
 
 
 def _message(words: str) -> str:
-    """Words as the message of a workflow command can hold them."""
+    """Words as the message of a workflow command can hold them, in one line. The percent sign comes
+    first: those of the line ends must stay."""
     return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -195,8 +211,9 @@ REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
 
 
 def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Its lines for people, and whether each says a fault: a failing example shows its calls,
-    others when asked, and what rules it met where that was asked for."""
+    """Its lines for people, each with whether it says a fault, which goes to standard error. A
+    failing example shows its calls, others when asked, and what rules it met where that was asked
+    for."""
     for warning in checked.warnings:
         yield warning, True
     if checked.refusal is not None:
@@ -230,6 +247,7 @@ def checks_json(files: Sequence[Checked]) -> str:
 
 
 def _example(report: ExampleReport) -> dict[str, object]:
+    """How one example went. The findings are left out, as an example makes mistakes on purpose."""
     return {
         "name": report.example,
         "line": report.line,
@@ -257,7 +275,7 @@ def checks_junit(files: Sequence[Checked]) -> str:
                 lines = (str(example), *example.messages, *example.rules_asked)
                 _add(case, "failure", "\n".join(lines), message=example.failure)
             cases.append(case)
-        # A file without examples has been checked too.
+        # A file without examples has been checked too: readers of JUnit fail a run of 0 tests.
         suite = _suite(checked.file, cases, tests=len(cases) or 1)
         if checked.warnings:
             SubElement(suite, "system-err").text = plain("\n".join(checked.warnings))

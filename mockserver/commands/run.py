@@ -1,4 +1,9 @@
-"""``mockserver run``: a server for one command, which is judged when it has ended (docs/run.md)."""
+"""``mockserver run``: a server for one command, which is judged when it has ended (docs/run.md).
+
+It stands in CI before a test suite that passes, and says what the suite cannot see: whether the
+client pays twice, or leaves money behind. The command's output and exit code stay the command's
+own; what is found comes after, on standard error, and counts only where the command succeeded.
+"""
 
 import os
 import signal
@@ -34,7 +39,7 @@ KEY = "sk_mockserver_run"
 """Secret key of the command's sandbox: nothing else uses its server."""
 
 SHOP_SECONDS = 60.0
-"""How long the command that prints the shop's books may take."""
+"""How long the command that prints the shop's books may take: one that hangs must not hang CI."""
 
 
 @click.command(
@@ -83,6 +88,7 @@ def run(
             story = sandbox.report("timeline")
             money = sandbox.money()
         except (HTTPError, ControlRefused) as problem:
+            # Its folder is removed with the block, and the log with it.
             log = (folder / "log").read_text("utf-8", "replace").strip()
             words = f"mockserver: the server is gone or refuses: {problem}\n{log}"
             stop(code or Exit.NOT_READY, words)
@@ -115,6 +121,7 @@ def _started_command(
 ) -> Iterator[Running]:
     """The command, which ends with the block, and with it all that it has started. What it prints
     goes where this goes. Ends this command (exit code 2) when there is no such program."""
+    # By both, processes that have left its session are found: new ones, with the mark.
     before, mark = processes(), str(folder)
     environ = {**environment(), **variables, MARK: mark}
     try:
@@ -130,7 +137,8 @@ def _started_command(
 
 def _wait_for_end(running: Running) -> int:
     """The exit code of the command once it has ended, that of a shell when a signal ended it.
-    Signals are passed on to all that it has started."""
+    Signals are passed on to all that it has started: the command decides how it ends, and this one
+    goes on to judge what it did until then."""
 
     def pass_on(number: int, _: FrameType | None) -> None:
         with suppress(OSError):
@@ -139,6 +147,7 @@ def _wait_for_end(running: Running) -> int:
     for number in heeded_signals():
         signal.signal(number, pass_on)
     code = running.process.wait()
+    # Python gives a signal as its negative number, shells as 128 and the number.
     return code if code >= 0 else 128 - code
 
 
@@ -152,7 +161,8 @@ def _judge(
         if not used:
             return (), ["no request has reached the server: does the command call MOCKSERVER_URL?"]
         if not aftermath.books:
-            # Clients with a sandbox for each test judge these themselves.
+            # Clients with a sandbox for each test judge these themselves. With the shop's books the
+            # run is judged all the same: an order of theirs that nobody has paid is wrong.
             click.echo(
                 "mockserver: other sandboxes alone were used, and are not judged here: "
                 f"{', '.join(used)}",
@@ -160,7 +170,8 @@ def _judge(
             )
             return (), ()
     run_command = partial(Commands(environment()).done, given=placeholders, timeout=SHOP_SECONDS)
-    # What rules have counted is verified afterwards, so none may be added.
+    # ``verify`` reads below how often rules have fired; one that was added to close the sandbox
+    # would be among them.
     after, _ = AfterRun(sandbox, aftermath, run_command, folder, closes=False).end()
     faults = [words for words in (after.failed, after.unread) if words]
     faults += after.broken

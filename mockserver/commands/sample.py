@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MOST_CHARGES = 4
 """Charges of one customer at most."""
 
+# Names of test cards: of good ones, and of those whose charge is declined.
 _GOOD_CARDS = ("visa", "visa_2", "mastercard", "amex", "discover", "jcb", "diners")
 _BAD_CARDS = ("do_not_honour", "insufficient_funds", "lost_card", "wrong_ccv", "processing_error")
 _COMMENTS = ("Wrong size", "Arrived broken", "Changed my mind", "Sent twice")
@@ -54,13 +55,15 @@ class Sampler:
             customer = self._customer(number)
             self.counts["customers"] += 1
             for order in range(1, self.fake.random_int(1, MOST_CHARGES) + 1):
+                # 5.00 to 500.00: a shop's usual orders.
                 cents, story = self.fake.random_int(500, 50_000), self._drawn_story()
                 charge = self.charge(customer, f"order-{number}-{order}", cents, story)
                 self.counts[f"charges {charge['status']}"] += 1
             yield customer
 
     def charge(self, customer: Json, reference: str, cents: int, story: str) -> Json:
-        """Charge a customer's card, and do what the story says then; the charge as stored."""
+        """Charge a customer's card, and do what the story, one of ``STORIES``, says then; the
+        charge as stored."""
         first, *later_steps = story.split(", ")
         if first == "decline":
             return self._declined(customer, reference, cents)
@@ -77,7 +80,8 @@ class Sampler:
         return charge
 
     def _take_step(self, charge_id: str, step: str, cents: int) -> Json:
-        """Capture, void or refund a charge, or a ``part`` of it; the charge afterwards."""
+        """Capture, void or refund a charge; with ``part`` less than the whole, drawn by the seed.
+        The charge afterwards."""
         verb, _, part = step.partition(" ")
         amount: Json = {}
         if part:
@@ -92,7 +96,8 @@ class Sampler:
                 return self._call("DELETE", f"/refund/{charge_id}", params=query)
 
     def _declined(self, customer: Json, reference: str, cents: int) -> Json:
-        """Charge another card of the customer's, which is declined."""
+        """Charge another card of the customer's, which is declined; the charge as stored. The
+        stored card is good, so a declined one is sent with the charge."""
         card = self._card(self.fake.random_element(_BAD_CARDS), customer)
         body = {
             "providerId": DEFAULT_PROVIDER_ID,
@@ -108,12 +113,12 @@ class Sampler:
         return self._call("GET", f"/charge/{details['ChargeId']}")
 
     def _drawn_story(self) -> str:
-        """One of ``STORIES``, by weight."""
+        """One of ``STORIES``, each as often as its weight says; drawn by the seed like all else."""
         weighted = [story for story, weight in STORIES.items() for _ in range(weight)]
         return weighted[self.fake.random_int(1, len(weighted)) - 1]
 
     def _customer(self, number: int) -> Json:
-        """Make a customer with a card that is good."""
+        """Make a customer with a card that is good: one that is declined could not be stored."""
         names = {"firstName": self.fake.first_name(), "lastName": self.fake.last_name()}
         mailbox = ".".join(names.values()).lower().replace(" ", "-").replace("'", "")
         body = {
@@ -134,6 +139,8 @@ class Sampler:
         return self._call("POST", "/customer/card", json=body)
 
     def _card(self, name: str, holder: Json) -> Json:
+        """A test card that is good for years by the sandbox's clock, whatever that of the
+        machine."""
         month, year = self.fake.random_int(1, 12), self.year + self.fake.random_int(1, 4)
         return {
             "cardNumber": TEST_CARDS[name],
@@ -167,7 +174,7 @@ def sampler(sandbox: RemoteSandbox, seed: int) -> Sampler:
     clock = sandbox.call("GET", "/__admin/clock")
     if not isinstance(clock, dict) or "now" not in clock:
         raise ControlRefused("GET /__admin/clock", 200, clock)
-    # Takes a while to import, and is needed once somebody answers.
+    # Takes a third of a second to import, which nobody waits for where no server answers.
     from faker import Faker
 
     fake = Faker("en_AU")
@@ -195,6 +202,7 @@ def sample(count: int, url: str, admin_token: str | None, key: str, seed: int) -
         maker = sampler(sandbox, seed)
         customers = maker.customers(count)
         with click.progressbar(customers, length=count, label="customers", file=sys.stderr) as bar:
+            # To ask for the next customer is to make it.
             for _ in bar:
                 pass
     for kind, number in sorted(maker.counts.items()):

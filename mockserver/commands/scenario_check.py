@@ -1,5 +1,11 @@
 """Runs the examples of scenarios against the whole sandbox in process: no port, no real time,
-nothing left behind."""
+nothing left behind.
+
+An example is a story of calls with what is expected of each. It is run by a client that sends what
+any client would and sees the bytes that one would get, through the application as a server runs it,
+so an example that passes here passes there. But time moves only where the example says so, and a
+scenario with a month of renewals is checked in milliseconds.
+"""
 
 import asyncio
 import json
@@ -267,6 +273,7 @@ class _Client:
     messages: list[str] = field(default_factory=list)
 
     async def take(self, step: CallMap | TogetherMap | AdvanceMap | WaitMap, line: int) -> None:
+        """Do what one step of the example says, which stands on a line of the scenario's file."""
         match step:
             case CallMap():
                 await self._call(step, line)
@@ -302,6 +309,8 @@ class _Client:
             raise _Unexpected(line, f"{call}: {'; '.join(faults)}")
 
     async def _together(self, calls: TogetherMap, line: int) -> None:
+        """Make calls at once. The first that is answered unexpectedly ends the others, as it would
+        end the example."""
         try:
             async with asyncio.TaskGroup() as group:
                 for call in calls.together:
@@ -310,7 +319,7 @@ class _Client:
             raise failed.exceptions[0] from None
 
     async def _advance(self, by: Micros, line: int) -> None:
-        """Move the clock of the sandbox."""
+        """Move the clock of the sandbox, by the call with which a test would do it."""
         answer, _ = await self.ask(
             CallMap(call="POST /__admin/clock/advance", body={"by": duration_text(by)})
         )
@@ -357,7 +366,8 @@ class _Client:
 
 
 def _is_nowhere(status: int, body: object) -> bool:
-    """Whether the server says that it has no such path, or not with this method."""
+    """Whether the server says that it has no such path, or not with this method. A charge that is
+    not there is 404 too, so the words of the answer decide (``web/unrouted.py``)."""
     if status not in (404, 405) or not isinstance(body, dict):
         return False
     details = body.get("details")

@@ -1,11 +1,15 @@
 """Commands about scenarios: the library, schema and outcomes; writing a first file, checking and
-explaining files."""
+explaining files. What a scenario means is decided elsewhere: these read files, ask and print.
+"""
+
+from __future__ import annotations
 
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -26,11 +30,14 @@ from mockserver.scenario.provider_outcome import CATALOGUE
 from mockserver.scenario.scenario import Scenario
 from mockserver.wire.jsonio import MalformedJson, loads
 
+if TYPE_CHECKING:
+    from mockserver.commands.scenario_check import Checked
+
 _WIDEST = 50
 """Characters of a name that keep a row within 80 columns; the one that is longer stands out."""
 
 _MOST_BYTES = 10_000_000
-"""Bytes of the file of a request."""
+"""Bytes of the file of a request: as many as the server takes of a batch, its largest body."""
 
 
 @click.command()
@@ -45,9 +52,11 @@ def outcomes(as_json: bool) -> None:
             as_json=True,
         )
         return
+    # One name is much longer than all others, and would move every column.
     widest = max(len(row.name) for row in CATALOGUE.values() if len(row.name) < _WIDEST)
     click.echo(f"{'name':<{widest}}  {'code':>4}  {'gateway':>7}  retryable")
     for row in CATALOGUE.values():
+        # What is no decline leaves nothing to try again.
         retry = {True: "yes", False: "no", None: "-"}[row.is_retryable]
         click.echo(
             f"{row.name:<{widest}}  {row.error_code or '-':>4}  {row.gateway_code or '-':>7}  "
@@ -95,15 +104,10 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
 
     Exit code 2 when a file is refused, 4 when an example fails.
     """
+    # It builds the whole server, which the other commands of this module need not wait for.
     from mockserver.commands.scenario_check import checked, unread
 
-    loaded: list[Scenario] = []
-    problems: list[ScenarioProblem] = []
-    for file in files:
-        try:
-            loaded += load([file], test_values=False)
-        except ScenarioRefused as refused:
-            problems += refused.problems
+    loaded, problems = _load_each(files)
     if problems:
         click.echo(str(ScenarioRefused(problems)), err=True)
     if not loaded and not problems:
@@ -119,11 +123,30 @@ def check(files: tuple[str, ...], form: str, verbose: bool) -> None:
         click.echo(reports.checks_json(results))
     elif form == "junit":
         click.echo(reports.checks_junit(results))
+    sys.exit(_exit_code(results))
+
+
+def _load_each(files: Sequence[str]) -> tuple[list[Scenario], list[ScenarioProblem]]:
+    """The scenarios of all files, folders or shipped names that can be read, and what is wrong with
+    the others: each is loaded by itself, so one that is refused hides nothing of those after it."""
+    loaded: list[Scenario] = []
+    problems: list[ScenarioProblem] = []
+    for file in files:
+        try:
+            loaded += load([file], test_values=False)
+        except ScenarioRefused as refused:
+            problems += refused.problems
+    return loaded, problems
+
+
+def _exit_code(results: Sequence[Checked]) -> Exit:
+    """How ``check`` ends. A refused file goes first: its examples have not run at all, while those
+    that fail can be seen in the report."""
     if any(result.refusal is not None for result in results):
-        sys.exit(Exit.USAGE)
+        return Exit.USAGE
     if any(example.failure for result in results for example in result.examples):
-        sys.exit(Exit.VERIFICATION_FAILED)
-    sys.exit(Exit.OK)
+        return Exit.VERIFICATION_FAILED
+    return Exit.OK
 
 
 @click.command()
@@ -151,6 +174,7 @@ def explain(
         if not isinstance(document, dict):
             raise ValueError("wanted a JSON object")
         state_of_file = document.get("state") or {}
+        # A state of another type is left as it is: the reader of requests refuses it in words.
         if state and isinstance(state_of_file, dict):
             document["state"] = {**state_of_file, **state}
         lines = explained(
@@ -162,7 +186,11 @@ def explain(
 
 
 FIRST = "first-scenario"
+"""The shipped scenario that is a first one to edit."""
+
 SCHEMA = "scenario.schema.json"
+"""The file of the schema, which the first line of a scenario names to editors."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -189,6 +217,7 @@ def init(name: str, agents: bool) -> None:
     try:
         text = shipped_file(stem).read_text("utf-8")
     except ScenarioRefused:
+        # Any name may be meant for a new scenario; one that is misspelt is told, not refused.
         hint = nearest(stem, (known for known, _, _ in shipped()))
         text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
     path, schema, new_schema = Path(f"{stem}.yaml"), Path(SCHEMA), schema_text()

@@ -1,4 +1,9 @@
-"""The servers of commands: one that runs already, or one that is started for a command."""
+"""The servers of commands: one that runs already, or one that is started for a command.
+
+A command that judges (findings, books, a run) must not find nothing because it has asked the wrong
+server or a misspelt key: an empty sandbox looks like a client without faults. So every failure to
+ask ends the command with an exit code of its own, and ``check_reached`` refuses an unused sandbox.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -11,10 +16,13 @@ from mockserver.commands.ending import stop
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 _OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
+"""A run is judged by all its calls, so the journal keeps them; the output is the command's, so the
+server is silent. What the user gives comes after these and counts instead."""
 
 
 def words_of(options: Mapping[str, Any]) -> list[str]:
-    """Options of ``serve``, by the names of their parameters, as words of a command."""
+    """Options of ``serve``, by the names of their parameters, as words of a command: a switch that
+    is off and what was not given have no word."""
     words: list[str] = []
     for name, value in options.items():
         option = f"--{name.replace('_', '-')}"
@@ -56,7 +64,7 @@ def served(
     url: str, key: str, refused: Exit, admin_token: str | None = None
 ) -> Iterator[RemoteSandbox]:
     """A sandbox of a running server. Ends the command when none answers, with ``refused`` when it
-    refuses a call."""
+    refuses a call: what a refusal means, a mistake of the user's or not, depends on the command."""
     try:
         with closing(RemoteSandbox(url, key, admin_token=admin_token)) as sandbox:
             yield sandbox
@@ -85,14 +93,15 @@ def check_reached(sandbox: RemoteSandbox) -> None:
 
 
 def is_reached(sandbox: RemoteSandbox) -> bool:
-    """Whether a request has reached a sandbox."""
-    # A test that moves the clock of the wrong sandbox has asked nothing of it.
+    """Whether a request has reached a sandbox: a client's, in its journal or dropped from it."""
+    # A test that moves the clock has asked nothing, nor has work that came due by that.
     page = sandbox.call("GET", "/__admin/journal", params={"q": "-op:clock.* -is:due", "limit": 1})
     return bool(page["count"] or page["dropped"])
 
 
 def used_keys(sandbox: RemoteSandbox) -> tuple[str, list[str]]:
-    """The masked key of a sandbox, and those of the others of its server that were used."""
+    """The masked key of a sandbox, and those of the others of its server that were used: one of
+    them is the one that was meant. Masked, as they end in logs of CI."""
     from mockserver.engine.sandbox import masked_key
 
     own, rows = masked_key(sandbox.secret_key), sandbox.rows("/__admin/sandboxes", "sandboxes")

@@ -1,5 +1,10 @@
 """``mockserver shrink``: from a chaotic run to the smallest scenario that still fails
-(docs/explore.md)."""
+(docs/explore.md).
+
+A run under chance that fails shows a dozen faults, of which one or two matter. This command leaves
+out one after the other, and keeps what the failure needs: a scenario to debug with, and for a test.
+The search itself is ``explore/shrink.py``.
+"""
 
 import shlex
 import sys
@@ -51,6 +56,8 @@ def shrink(
     """
     loaded = _load_one(scenario)
     source = {**loaded.source, "name": loaded.name}
+    # The faults of a scenario are drawn by the seed: with another they strike elsewhere, and the
+    # failure does not come again.
     if seed is None:
         seed = loaded.said.seed or Settings().seed
     else:
@@ -73,7 +80,8 @@ def shrink(
         except ControlRefused as refused:
             if refused.status != BAD_REQUEST:
                 raise
-            # Some parts of a scenario are for a whole server, as a sandbox says.
+            # Some parts of a scenario are for a whole server, and a sandbox refuses them; the file
+            # is at fault, not the server.
             stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
         file, text = out / f"{smallest['name']}.yaml", scenario_text(smallest)
         file.write_text(text, "utf-8")
@@ -91,6 +99,7 @@ def _load_one(name: str) -> Scenario:
     except ScenarioRefused as refused:
         stop(Exit.USAGE, str(refused))
     except ValueError:
+        # Of a folder there may be any number.
         raise click.UsageError(
             f"--scenario: {name} is a folder, and one scenario is wanted"
         ) from None

@@ -1,5 +1,10 @@
-"""``mockserver store``: inspects the file of ``--store``, exports its sandboxes, and compacts
-it."""
+"""``mockserver store``: inspects the file of ``--store``, exports its sandboxes, and compacts it.
+
+It is for the day when a server refuses its file. So it reads as far as anything can be read, tells
+the rest as ``damage``, and changes nothing but by ``compact``. Keys are secrets and are shown
+masked; who wants the secrets of a sandbox must know its key. Everything of the store is imported
+where it is needed: the command's help and completion do without.
+"""
 
 from __future__ import annotations
 
@@ -79,8 +84,9 @@ def check(path: Path, form: str) -> None:
             examined(path)
         except StoreDamaged as fault:
             damage.append(str(fault))
-        # A file that is known to be damaged need not open at all.
-        with suppress(StoreDamaged) if damage else nullcontext(), opened_store(path) as reader:
+        # A file that is known to be damaged need not open at all; its damage is told already.
+        opens_or_not = suppress(StoreDamaged) if damage else nullcontext()
+        with opens_or_not, opened_store(path) as reader:
             restore = _restorer(reader)
             for stored in reader.sandboxes:
                 restored = restore(stored)
@@ -129,13 +135,15 @@ def export(
             "--secrets: wanted --key too; who does not know the key of a sandbox sees it masked"
         )
     with _opened(path) as reader:
-        wanted = [
-            stored
-            for stored in reader.sandboxes
-            if key in (None, stored.key) and sandbox_id in (None, _names(stored)["id"])
-        ]
         is_all = key is None and sandbox_id is None
+        if key is not None:
+            wanted = [stored for stored in reader.sandboxes if stored.key == key]
+        elif sandbox_id is not None:
+            wanted = [row for row in reader.sandboxes if _names(row)["id"] == sandbox_id]
+        else:
+            wanted = list(reader.sandboxes)
         if not is_all and not wanted:
+            # It may have been in the part that cannot be read.
             _end_if_damaged(path, reader.damage)
             option = "--key" if key is not None else "--id"
             raise click.UsageError(
@@ -152,13 +160,13 @@ def export(
             if isinstance(restored, str):
                 damage.append(f"{_names(stored)['key']}: {restored}")
                 continue
-            suffix, text = _document(restored, secrets=secrets)
+            suffix, document = _document(restored, secrets=secrets)
             if out is None:
-                click.echo(text, nl=False)
+                click.echo(document, nl=False)
             elif is_all:
-                _write(out / f"{_names(stored)['id']}{suffix}", text)
+                _write(out / f"{_names(stored)['id']}{suffix}", document)
             else:
-                _write(out, text)
+                _write(out, document)
     _end_if_damaged(path, damage)
 
 
@@ -188,6 +196,7 @@ def compact(path: Path) -> None:
     with _reported():
         file = StoreFile(path, whole=True)
         try:
+            # Rows of sandboxes that are gone, which a server clears away a few at a time.
             while file.clear_away():
                 pass
             file.compact()
@@ -200,7 +209,8 @@ def compact(path: Path) -> None:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """End the command when a store is refused or damaged."""
+    """End the command when a store is refused or damaged, each with its exit code: of a damaged
+    one a script must save what it can, a refused one waits for its server or another version."""
     from mockserver.store.file_reading import StoreDamaged, StoreRefused
 
     try:
@@ -233,7 +243,8 @@ def _names(stored: StoredSandbox) -> dict[str, str | None]:
 
 
 def _sandbox_rows(reader: StoreReader) -> list[dict[str, Any]]:
-    """Every sandbox, in the order of ``GET /__admin/sandboxes``."""
+    """Every sandbox, in the order of ``GET /__admin/sandboxes``. Objects are counted in the file:
+    to read a sandbox with 100,000 of them takes seconds."""
     from mockserver.domain.reading import camel
     from mockserver.engine.tables import ROW_CLASSES
 
@@ -269,7 +280,8 @@ def _restorer(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
         try:
             rows = reader.rows(stored.number)
             sandbox = stored_sandbox(stored, rows, scenarios, machine_now()).sandbox
-            # A server makes the rows of a large table one by one.
+            # A sandbox makes the rows of a large table when they are asked for: all are, since one
+            # that cannot be made would be found out by a client.
             for name in ROW_CLASSES:
                 deque(getattr(sandbox, name), maxlen=0)
         except Unreadable as fault:
@@ -291,8 +303,8 @@ def _refusing(place: Path) -> Iterator[None]:
 
 
 def _write(file: Path, text: bytes) -> None:
-    """Write a file for its owner alone, whole or not at all. A pipe or a device is written to as it
-    is."""
+    """Write a file for its owner alone, whole or not at all: with ``--secrets`` it holds keys, and
+    half a document would be refused later. A pipe or a device is written to as it is."""
     with _refusing(file):
         if file.exists() and not file.is_file():
             file.write_bytes(text)

@@ -2,8 +2,10 @@
 (docs/mcp.md).
 
 What the tools are given must stay inside those folders: where a command runs, its program unless it
-is one of the PATH, every file that its words name, and what is written. The program itself may do
-whatever the user of this command may.
+is one of the PATH, every file that its words name, and what is written. Which words of a command
+are files nobody but its program knows, so every word is checked in each way in which it may be read
+as a path, and refused if one of them leads out. The program itself may do whatever the user of this
+command may: a test suite cannot be locked in by reading its words.
 """
 
 import asyncio
@@ -38,7 +40,9 @@ _OPTIONS = {
     for parameter in explore.params
     if isinstance(parameter, click.Option) and parameter.name not in _OWN
 }
-"""The options that the tools offer, by their names without the hyphens."""
+"""The options that the tools offer, by their names without the hyphens: a new option of the command
+is a new argument of the tools."""
+
 _COMMANDS = ("books", "restart", "reconcile")
 """Options that are commands too."""
 
@@ -48,6 +52,7 @@ _MASKED = "***"
 _CELL_OPTIONS = {"replay": "--replay", "check_fix": "--fixed"}
 """The option by which each tool that is about one cell names it."""
 _CELL = re.compile(r"seed-\d{1,10}|[\w.]+#\d+[\w.#+]*/\w[\w.+]*")
+"""The name of a cell. ``--replay`` takes files too, which an agent must not name by it."""
 
 
 @record
@@ -99,7 +104,7 @@ class Folders:
     def _is_allowed_program(self, program: str, folder: Path) -> bool:
         """Whether a program, as the first word of a command names it, is there and may be run."""
         if os.path.basename(program) == program:
-            # A bare name is looked for in the PATH alone.
+            # A bare name is looked for in the PATH alone, as the system does that runs it.
             file = shutil.which(program)
             return file is not None and os.path.isfile(file)
         path = folder / program
@@ -107,15 +112,15 @@ class Folders:
 
     def check_argument(self, text: str, folder: Path, name: str) -> None:
         """Raise ``ToolRefused`` for an argument that names a file elsewhere, or a folder in which
-        the reader of scenarios would find one. The name of a shipped scenario names nothing
-        elsewhere. A text may be a list, which the server parts at its commas and strips of
-        blanks."""
+        the reader of scenarios would find one: by a link in it. The name of a shipped scenario
+        names nothing elsewhere. A text may be a list, which the server parts at its commas and
+        strips of blanks."""
         parts = [part.strip() for part in text.split(",")]
         for part in dict.fromkeys([text, *parts]):
             self._check_name(part, folder, name)
 
     def _check_name(self, text: str, folder: Path, name: str) -> None:
-        """Raise ``ToolRefused`` for a name of a file or a folder as ``check_argument`` does."""
+        """Raise ``ToolRefused`` for a name of a file, or of a folder with a file, elsewhere."""
         self.check_text(text, folder, name)
         if not os.path.isdir(folder / text):
             return
@@ -129,8 +134,8 @@ class Folders:
             self.check_text(str(file), folder, name)
 
     def _may_run(self, program: Path) -> bool:
-        """Whether a program is inside, or inside a link to one of the PATH, as the Python of a
-        virtual environment."""
+        """Whether a program is inside, or inside a link to one of the PATH: the Python of a virtual
+        environment is such a link, and runs the tests of most projects."""
         target = _real(program)
         if self._holds(target):
             return True
@@ -138,13 +143,17 @@ class Folders:
         return self._holds(_real(program.parent)) and target.parent in path_folders
 
     def _leaves(self, word: str, folder: Path) -> bool:
-        """Whether a word, read as a path, leads out of the folders."""
+        """Whether a word, read as a path, leads out of the folders; a shell, or a program like one,
+        makes of ~ the home of the user."""
         return word.startswith("~") or not self._holds(_real(folder / word))
 
     def _holds(self, path: Path) -> bool:
+        """Whether a path without links is in one of the folders."""
         return any(path.is_relative_to(folder) for folder in self.allowed)
 
     def _outside(self, name: str, word: str, also: str = "") -> ToolRefused:
+        """The refusal of what is not there, or is elsewhere. It does not say which of the two: that
+        would tell what there is elsewhere."""
         inside = ", ".join(map(str, self.allowed))
         return ToolRefused(
             f"{name}: got '{mask_start(word, 200)}', wanted {also}what is there and inside of "
@@ -156,7 +165,8 @@ def _readings(text: str) -> Iterator[str]:
     """The paths that a text may mean: itself, and what stands behind an option (--in=FILE, -iFILE,
     -i=FILE)."""
     yield text
-    yield text.partition("=")[2]
+    _, _, value = text.partition("=")
+    yield value
     if text.startswith("-"):
         yield text[2:]
 
@@ -171,7 +181,7 @@ def _is_encodable(text: str) -> bool:
 
 
 def _real(path: Path) -> Path:
-    """Where a path leads to, whether something is there or not."""
+    """Where a path leads to, by all links, whether something is there or not."""
     return Path(os.path.realpath(path))
 
 
@@ -187,10 +197,12 @@ def explore_tools(folders: Folders, joined: JoinedServer | None) -> Sequence[Too
     own."""
     schemas = {name: _schema(option) for name, option in _OPTIONS.items()}
 
+    # All take the same, and differ in the option by which they name a cell.
     def tool_of(name: str) -> Tool:
         async def run(arguments: Arguments) -> str:
             folder = folders.folder(str(arguments.get("folder", "")))
             if "command" not in arguments:
+                # An agent repeats a cell by its name alone.
                 arguments = {**_arguments_of_last(folder), **arguments}
             words = _checked_words(name, arguments, folder, folders)
             return await _explore(words, folder, joined)
@@ -216,10 +228,10 @@ def _arguments_of_last(folder: Path) -> Arguments:
             "command again"
         )
     arguments: dict[str, Any] = {"command": report.command}
-    # A report has options as words, each followed by its value.
+    # A report has options as words, each followed by its value: none of these is a flag.
     for option, value in zip(report.options[::2], report.options[1::2], strict=False):
         name = option.removeprefix("--")
-        # The server is that of the tools.
+        # Such as --url: the server is that of the tools.
         if name not in _OPTIONS:
             continue
         if _OPTIONS[name].multiple:
@@ -252,8 +264,8 @@ def _checked_words(name: str, arguments: Arguments, folder: Path, folders: Folde
 
 
 def _check(arguments: Arguments, folder: Path, folders: Folders) -> None:
-    """The one check of all that a tool is given. Raises ``ToolRefused`` for the first that leads
-    out of the folders."""
+    """The one check of all that a tool is given, before any of it is used: the folder has been
+    checked already. Raises ``ToolRefused`` for the first that leads out of the folders."""
     for name, value in arguments.items():
         if name == "command":
             folders.check_command([str(word) for word in value], folder, name)
@@ -270,7 +282,8 @@ def _values(value: Any) -> Sequence[Any]:
 
 
 def _schema(option: click.Option) -> Schema:
-    """An option as the argument of a tool."""
+    """An option as the argument of a tool. What the command reads itself, as a duration, is a text
+    here: it refuses in words that an agent can read."""
     kind = "string"
     if option.multiple:
         kind = "array"
@@ -291,7 +304,10 @@ def _words(command: str, name: str) -> Sequence[str]:
 
 async def _explore(words: Sequence[str], folder: Path, joined: JoinedServer | None) -> str:
     """What the command printed. It ends when nobody waits any more. Raises ``ToolRefused`` when it
-    did not explore."""
+    did not explore: what it found, good or bad, is an answer.
+
+    In a process of its own, in a session of its own: it works in another folder, ends what it
+    starts, and must not take standard input, over which the agent speaks."""
     # Without -P a module in the folder could stand in the place of ours.
     command = [sys.executable, "-P", "-m", "mockserver", "explore"]
     variables = child_environment()

@@ -22,6 +22,7 @@ def mount(app: Application) -> None:
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         async def handle() -> None:
+            # One for each request: nothing is remembered between them, so nothing has to be ended.
             manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True)
             async with manager.run():
                 await manager.handle_request(scope, receive, send)

@@ -18,8 +18,10 @@ from mockserver.mcp.tools import Tool, ToolRefused
 from mockserver.web.documentation import page_text, pages, title_of
 
 SCHEMA = "mockserver://scenario.schema.json"
+"""The address of the JSON Schema of scenario files, as a resource."""
+
 MOST_CHARACTERS = 100_000
-"""Characters of an answer that are shown."""
+"""Characters of an answer that are shown: an agent remembers not much more at once."""
 
 _PAGES = "mockserver://docs/"
 
@@ -54,6 +56,7 @@ class _Offered:
     tools: Mapping[str, Tool]
 
     async def list_tools(self, context: object, params: object) -> types.ListToolsResult:
+        """All of them: they are few enough for one page."""
         return types.ListToolsResult(
             tools=[_described(name, tool) for name, tool in self.tools.items()]
         )
@@ -61,6 +64,8 @@ class _Offered:
     async def call_tool(
         self, context: object, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        """Call a tool. A name that is none of them is an error of the protocol, which the client of
+        the agent sees; what a tool refuses is an answer that the agent reads, to do better."""
         tool = self.tools.get(params.name)
         if tool is None:
             words = (
@@ -68,18 +73,20 @@ class _Offered:
                 f"tool{nearest(params.name, self.tools)}"
             )
             raise MCPError(types.INVALID_PARAMS, f"{words}, allowed: {', '.join(self.tools)}")
+        is_error = False
         try:
-            answer, is_error = await tool(params.arguments or {}), False
+            answer = await tool(params.arguments or {})
         except ToolRefused as refused:
-            # Not an error of the protocol: the agent reads it and does better.
-            answer, is_error = str(refused), True
+            is_error = True
+            answer = str(refused)
         return types.CallToolResult(
             content=[types.TextContent(text=_bounded(answer))], is_error=is_error
         )
 
 
 def _described(name: str, tool: Tool) -> types.Tool:
-    """A tool as the protocol describes it."""
+    """A tool as the protocol describes it. Clients ask their user before a tool that changes
+    something, and need not before one that only reads."""
     return types.Tool(
         name=name,
         description=tool.row.about,
@@ -94,7 +101,8 @@ def _described(name: str, tool: Tool) -> types.Tool:
 
 
 def _bounded(text: str) -> str:
-    """A text that can be sent, and that an agent can read as a whole."""
+    """A text that can be sent, and that an agent can read as a whole. Half of a character, as the
+    text of a client may hold, cannot be sent."""
     sendable = text.encode("utf-8", "replace").decode()
     left_out = len(sendable) - MOST_CHARACTERS
     if left_out <= 0:
@@ -103,7 +111,8 @@ def _bounded(text: str) -> str:
 
 
 async def _list_resources(context: object, params: object) -> types.ListResourcesResult:
-    """Every page of the documentation, and the schema of scenario files."""
+    """Every page of the documentation, and the schema of scenario files. Some clients offer their
+    users resources to add to a conversation; agents read the same pages by a tool."""
     titles = {
         f"{_PAGES}{name}": title_of(path.read_text("utf-8")) for name, path in pages().items()
     }

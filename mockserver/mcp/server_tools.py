@@ -46,6 +46,8 @@ from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_json
 
 DEFAULT_KEY = "sk_agent"
+"""The sandbox of an agent that names none: most need only one."""
+
 PATIENCE_SECONDS = 660.0
 """How long an answer may take: a call that lets time pass takes ten minutes at most."""
 
@@ -53,6 +55,8 @@ OPERATION_SECONDS = 35.0
 """The same of an operation: a client waits 30 s, and a scenario may let it wait for ever."""
 
 _METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
+"""Methods of calls. What only browsers and proxies send, such as CONNECT, is no call."""
+
 _KEY = argument("string", f"Secret key of the sandbox; default {DEFAULT_KEY}.")
 
 
@@ -77,8 +81,8 @@ class Line:
         *,
         patience: float = PATIENCE_SECONDS,
     ) -> tuple[int, bytes]:
-        """Status and body of an answer; a body that is sent as text is YAML. Raises ``ToolRefused``
-        where none came."""
+        """Status and body of an answer; a body that is sent as text is YAML, as that of a scenario.
+        Raises ``ToolRefused`` where none came: to an agent this is an answer too."""
         headers = dict(self._token)
         if key is not None:
             headers["x-secretkey"] = key
@@ -125,7 +129,8 @@ class Line:
         body: object = None,
         params: Any = None,
     ) -> bytes:
-        """The answer to a call. Raises ``ToolRefused`` when it is a refusal."""
+        """The answer to a call. Raises ``ToolRefused`` when it is a refusal, with its words:
+        control calls say what is allowed, so that an agent can do better."""
         status, raw = await self.ask(method, target, key, body, params)
         if status < 300:
             return raw
@@ -133,7 +138,8 @@ class Line:
 
 
 def _masked_text(raw: bytes) -> str:
-    """The body of an answer as text, card numbers and keys masked."""
+    """The body of an answer as text, card numbers and keys masked: of JSON by the names of its
+    members, of any other text by what looks like one."""
     try:
         return dumps(mask_json(loads(raw))).decode()
     except MalformedJson:
@@ -161,8 +167,8 @@ def server_tools(line: Line) -> Sequence[Tool]:
 
 
 async def _open_sandbox(line: Line, arguments: Arguments) -> str:
-    """Open and name the sandbox of a key: what a client needs to find it. Its secret key is that of
-    the agent, who has given it."""
+    """Open and name the sandbox of a key: what a client needs to find it, as variables of its
+    environment. The secret key is not among them: the agent has chosen it, and answers mask it."""
     key = str(arguments.get("key", DEFAULT_KEY))
     answer = await line.call(
         "POST", "/__admin/sandboxes", body={"key": key, "name": arguments.get("name", "agent")}
@@ -175,7 +181,8 @@ async def _open_sandbox(line: Line, arguments: Arguments) -> str:
 
 
 async def _call_operation(line: Line, arguments: Arguments) -> str:
-    """Call an operation of the payments API, as a client does."""
+    """Call an operation of the payments API, as a client does, and give status and body: what a
+    client must deal with, such as a decline, is an answer and no refusal of the tool."""
     method, path = str(arguments["method"]).upper(), str(arguments["path"])
     if not _is_of_an_operation(path):
         raise ToolRefused(
@@ -191,13 +198,14 @@ async def _call_operation(line: Line, arguments: Arguments) -> str:
 
 
 async def _operations(line: Line, arguments: Arguments) -> str:
-    """The operations, a line each; of those that ``find`` looks for also what they take."""
+    """The operations, a line each; of those that ``find`` looks for, by a glob of their names or a
+    part of their paths, also what they take: of all at once this would be too long."""
     document = json.loads(await line.call("GET", "/openapi.json"))
     wanted = str(arguments.get("find", "*")).lower()
     lines, rule_names = list[str](), list[str]()
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            rule_name = operation["description"].partition("Rule name: `")[2].partition("`")[0]
+            rule_name = _rule_name_of(operation)
             rule_names.append(rule_name)
             if fnmatchcase(rule_name, wanted) or wanted in path:
                 lines.append(f"{method.upper()} {path}  {rule_name}  {operation['summary']}")
@@ -210,8 +218,17 @@ async def _operations(line: Line, arguments: Arguments) -> str:
     return "\n".join(lines)
 
 
+def _rule_name_of(operation: Mapping[str, Any]) -> str:
+    """The name by which rules know an operation. OpenAPI has no field for it, so each description
+    says it at its end (``web/openapi.py``)."""
+    _, _, behind = operation["description"].partition("Rule name: `")
+    name, _, _ = behind.partition("`")
+    return str(name)
+
+
 def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
-    """The tool of a call of the control API, which ``document`` describes."""
+    """The tool of a call of the control API, which ``document`` describes: its parameters, less
+    those that the row does not offer, and the fields of its body are the arguments."""
     method, path = row.call.split()
     operation = document["paths"][path][method.lower()]
     fixed, offered = dict(parse_qsl(row.fixed)), row.offers.split()
@@ -221,6 +238,7 @@ def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
     for parameter in operation.get("parameters", ()):
         name = parameter["name"]
         is_offered = name not in fixed and (not offered or name in offered)
+        # Without those of its path there is no call.
         if parameter["in"] != "path" and not is_offered:
             continue
         description = parameter.get("description", f"{name} in {path}")
@@ -250,8 +268,9 @@ def _body_fields(
 
 @record
 class _ControlCall:
-    """A call of the control API: whether it is that of a sandbox, the parameters that it always
-    has, and the arguments that stand in its body."""
+    """A call of the control API, to be made with what an agent gives: ``has_key`` says that it is
+    about one sandbox, ``fixed`` are the parameters that it always has, ``fields`` the names of the
+    arguments that go into its body."""
 
     line: Line
     method: str
@@ -261,7 +280,8 @@ class _ControlCall:
     fields: Collection[str]
 
     async def __call__(self, arguments: Arguments) -> str:
-        """Its answer, when it is called with some arguments."""
+        """Its answer, when it is called with some arguments: each goes where the call has its name,
+        into the path, the body, or else the query."""
         placeholders: dict[str, str] = {}
         query: dict[str, Any] = dict(self.fixed)
         fields: dict[str, Any] = {}
@@ -280,7 +300,8 @@ class _ControlCall:
 
 
 def _is_of_an_operation(path: str) -> bool:
-    """Whether a path stays on the server, and outside its control API, however it is written."""
+    """Whether a path stays on the server, and outside its control API, however it is written: this
+    tool sends the admin token along."""
     try:
         url = httpx.URL(f"http://server{path}")
     except (httpx.InvalidURL, ValueError):
@@ -305,7 +326,8 @@ def _request_lines(operation: Mapping[str, Any]) -> list[str]:
 
 
 async def _explain(arguments: Arguments) -> str:
-    """Which rule of a scenario would fire on a request, before the built-in test values."""
+    """Which rule of a scenario would fire on a request. The scenario is asked before the built-in
+    test values, as in a sandbox in which it is in force."""
     try:
         scenario = read_text(str(arguments["scenario"]), "scenario")
         in_force = [scenario, *load([], test_values=True)]
@@ -342,7 +364,8 @@ def _scenario(name: str | None) -> str:
 
 
 def _outcome(name: str | None) -> str:
-    """An outcome of providers in a line, or all of them."""
+    """An outcome of providers in a line, or all of them: whether a retry makes sense is what a
+    client must know of each."""
     if name is not None and name not in CATALOGUE:
         raise LookupError(f"got '{name[:60]}', which is not an outcome{nearest(name, CATALOGUE)}")
     outcomes = CATALOGUE.values() if name is None else [CATALOGUE[name]]

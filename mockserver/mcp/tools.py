@@ -31,6 +31,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+"""What a value may be to count as of a type of JSON schema. A number counts as a text: agents write
+an id or an amount either way."""
 
 
 class ToolRefused(Exception):
@@ -46,8 +48,9 @@ def masked(text: str) -> str:
 
 @record
 class Row:
-    """One tool. One that is a call of the control API names that, the arguments that it offers of
-    those that the call has, all when none is named, and the parameters that it gives itself."""
+    """One tool, with words ``about`` it for the agent. One that is a call of the control API has
+    that ``call`` (method and path), the arguments that it ``offers`` of those that the call has,
+    all when none is named, and in ``fixed`` the parameters that it gives itself, as a query."""
 
     name: str
     call: str
@@ -80,8 +83,12 @@ def _arguments() -> Mapping[str, Sequence[_Argument]]:
 
 @record
 class Tool:
-    """One tool: its row, the schemas of its arguments, those it needs, what does it; ``reads``: it
-    changes nothing."""
+    """One tool: its row, the schemas of its arguments (``properties``), those that it needs, what
+    does it; ``reads``: it changes nothing.
+
+    Arguments are checked here once for all tools, as agents make names up: a refusal says what is
+    allowed, where an ignored argument would seem to have worked.
+    """
 
     row: Row
     properties: Mapping[str, Schema]
@@ -90,7 +97,8 @@ class Tool:
     reads: bool = True
 
     async def __call__(self, arguments: Arguments) -> str:
-        """The answer in words. Raises ``ToolRefused``."""
+        """The answer in words. Raises ``ToolRefused`` for arguments that are unknown, missing or of
+        another type, and what the tool raises."""
         known = self.properties
         for name in arguments:
             if name not in known:
@@ -123,7 +131,8 @@ def _is_of_kind(value: object, kind: str) -> bool:
 def listed(
     name: str, run: Run, more: Mapping[str, Schema] | None = None, *, reads: bool = True
 ) -> Tool:
-    """A tool with the arguments of its table, and ``more``."""
+    """A tool of the table that is no call of the control API: with the arguments that the table of
+    arguments has for it, and ``more`` that are known elsewhere."""
     rows_of_tool = _arguments()[name]
     properties = {row.name: argument(row.kind, row.about) for row in rows_of_tool}
     required = [row.name for row in rows_of_tool if row.required]

@@ -2,6 +2,7 @@
 1."""
 
 import csv
+import http.client
 import io
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,41 @@ def test_a_reference_of_several_lines_stands_in_one(server: Process) -> None:
     server.call("POST", "/charge/card", {**CHARGE, "reference": "order-1\ntotal"}, key="sk_lines")
     lines = run(server, key="sk_lines").output.splitlines()
     assert [line.split()[0] for line in lines[1:]] == ["order-1?total", "total"]
+
+
+def lose_next_charge(server: Process, key: str) -> None:
+    """Make a charge whose request is lost on its way: nothing happens, and the client cannot know
+    that."""
+    rule = {
+        "id": "lost",
+        "when": {"op": "charge.create"},
+        "limit": 1,
+        "then": {"transport": {"at": "receive", "reset": True}},
+    }
+    scenario = {"version": 1, "name": "lost", "rules": [rule]}
+    assert server.call("POST", "/__admin/scenarios", scenario, key=key)[0] == 201
+    with pytest.raises((ConnectionError, http.client.HTTPException)):
+        server.call("POST", "/charge/card", {**CHARGE, "reference": "order-9"}, key=key)
+
+
+def test_calls_in_doubt_stand_below_the_table(server: Process) -> None:
+    lose_next_charge(server, "sk_doubt_beside")
+    server.call("POST", "/charge/card", {**CHARGE, "reference": "order-1"}, key="sk_doubt_beside")
+    lines = run(server, key="sk_doubt_beside").output.splitlines()
+    assert [line.split()[0] for line in lines[1:3]] == ["order-1", "total"]
+    assert [line.split("  ")[0] for line in lines[3:]] == ["in doubt: journal 1"]
+
+
+def test_calls_in_doubt_are_told_without_any_order_too(server: Process) -> None:
+    lose_next_charge(server, "sk_doubt_alone")
+    lines = run(server, key="sk_doubt_alone").output.splitlines()
+    assert lines[0] == "no orders"
+    assert [line.split("  ")[0] for line in lines[1:]] == ["in doubt: journal 1"]
+
+
+def test_without_orders_and_doubts_nothing_else_is_told(server: Process) -> None:
+    server.call("GET", "/charge", key="sk_reads")
+    assert run(server, key="sk_reads").output == "no orders\n"
 
 
 def test_csv(server: Process) -> None:

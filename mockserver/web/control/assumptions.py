@@ -24,7 +24,8 @@ class Overrides(OpenBody):
 
 
 def assumptions(call: AnyCall) -> object:
-    """Every question that is left open, with the answer in force and that of each profile."""
+    """Every question that is left open, with the answer in force and that of each profile, so that
+    a reader sees what a change of profile would change."""
     assumed = call.sandbox().assumed
     rows = [
         reply_of(
@@ -58,9 +59,11 @@ def override(call: ControlCall[Overrides, ControlBody]) -> object:
             overrides[key] = value
             continue
         overrides.pop(key, None)
+        # Without an override of the client's that of the scenario would count again.
         if key in sandbox.config.assumed.overrides:
             overrides[key] = ROWS[key].kind.show(ROWS[key].value(profile))
     sandbox.settle(Assumed(profile, overrides))
+    # No entry says so, and what comes after would be answered otherwise without it.
     sandbox.journal.gap_reason = "assumptions were overridden"
     return assumptions(call)
 
@@ -78,6 +81,7 @@ def _values(document: Mapping[str, object]) -> tuple[dict[str, object], dict[str
             values[key] = None
             continue
         try:
+            # This refuses a key that no row has.
             typed = read(key, value)
             values[key] = ROWS[key].kind.show(typed)
         except Invalid as refused:

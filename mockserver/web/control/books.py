@@ -104,9 +104,11 @@ async def read(call: ControlCall[ControlBody, BooksQuery]) -> object:
 
 
 async def money_shown(call: AnyCall, sandbox: Sandbox, query: BooksQuery) -> dict[str, object]:
-    """The same, of a query that another call makes."""
-    since = query.since if query.reference is None else None
-    after = None if since is None else _entry_number(call, sandbox, since)
+    """What ``read`` answers, of a query that another call makes. With ``reference`` the order is
+    named, so ``since`` selects nothing."""
+    after = None
+    if query.since is not None and query.reference is None:
+        after = _entry_number(call, sandbox, query.since)
     if query.reference is None and after is None:
         page = await _page_of_all(sandbox, query)
     else:
@@ -129,7 +131,8 @@ async def money_shown(call: AnyCall, sandbox: Sandbox, query: BooksQuery) -> dic
 
 
 async def _page_of_all(sandbox: Sandbox, query: BooksQuery) -> _Page:
-    """A page of all orders, with the running totals of the sandbox."""
+    """A page of all orders, with the running totals of the sandbox. It looks for one order more
+    than it shows: that is where the next page begins."""
     limit = query.limit
     begins: list[_Beginning] = []
 
@@ -141,13 +144,15 @@ async def _page_of_all(sandbox: Sandbox, query: BooksQuery) -> _Page:
     orders = await _orders(sandbox, [beginning.key for beginning in begins[:limit]])
     following = begins[limit].place if len(begins) > limit else None
     totals = totals_of(sandbox)
-    # It counts the rows that were added since somebody last asked.
+    # To go through the rows that were added since somebody last asked is to count them: nothing is
+    # made of them here.
     await for_each(totals.unknown(), bool)
     return _Page(orders, following, totals.at(sandbox.now))
 
 
 async def _page_of_some(sandbox: Sandbox, query: BooksQuery, after: int | None) -> _Page:
-    """A page of the orders of a reference, or of those touched after a journal entry."""
+    """A page of the orders of a reference, or of those touched after a journal entry. They are few,
+    so all are read for each page, and totals are theirs."""
     await _learn_orders(sandbox)
     keys: list[OrderKey] = []
     if query.reference is not None:
@@ -351,6 +356,7 @@ def _beginnings(sandbox: Sandbox, begin: int, most: int) -> Iterator[_Beginning 
 
 
 async def _orders(sandbox: Sandbox, keys: Iterable[OrderKey]) -> list[OrderMoney]:
+    """The orders of some keys with their money: one for each currency that an order has."""
     return list(chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key))))
 
 
@@ -359,15 +365,18 @@ def under_way(call: AnyCall, sandbox: Sandbox) -> int:
     sent, and how many batches run by themselves."""
     watch = watch_of(sandbox)
     going = len(call.world.runner.sending(sandbox))
-    going += watch.doubts.under_way if watch is not None else 0
+    if watch is not None:
+        going += watch.doubts.under_way
     if sandbox.clock.mode is ClockMode.MANUAL:
+        # A batch goes on when its clock is moved, which may be never.
         return going
     running = (BatchState.RECEIVED, BatchState.CREATED, BatchState.IN_PROGRESS)
     return going + sum(sandbox.batches.count("status", state) for state in running)
 
 
 async def _learn_orders(sandbox: Sandbox) -> None:
-    """Build the indexes that say which charges an order has, and which transfers a charge."""
+    """Build the indexes that say which charges an order has, and which transfers a charge, while
+    others are served: the first search would build them in one step."""
     await learn(sandbox.charges, "reference", "subscription")
     await learn(sandbox.transfers, "charge")
 
@@ -382,6 +391,7 @@ def _order_reply(
     how a request about it, or its batch or subscription, has ended."""
     charges = []
     for charge, figures in zip(order.charges, order.each, strict=True):
+        # A call in doubt is about one of these.
         subjects = {charge.charge_id, charge.batch_id, charge.subscription_id} - {None}
         charges.append(
             reply_of(
@@ -394,6 +404,7 @@ def _order_reply(
         )
     key_name, key_value = order.key
     return {
+        # The one that names the order has a value, the others are null.
         **dict.fromkeys(KEYS),
         key_name: mask_text(key_value),
         "currency": order.currency,

@@ -114,8 +114,9 @@ class ControlCall(Generic[B, Q]):
         return self.world.directory.of_control(self.headers, changes=self.route.method != "GET")
 
     def assumed(self) -> Assumed:
-        """The assumptions of the sandbox that the call names, or of the server. Raises
-        ``Unauthorised`` (40)."""
+        """The assumptions of the sandbox that the call names, or of the server: documents are given
+        to everybody, and in the words of a sandbox to who has its key. Raises ``Unauthorised``
+        (40)."""
         if NAMES_OF_SANDBOX & self.headers.keys():
             return self.sandbox().assumed
         return self.world.directory.config.assumed
@@ -131,8 +132,8 @@ class ControlCall(Generic[B, Q]):
         return self.body_beside({})
 
     def body_beside(self, faults: Mapping[str, str]) -> B:
-        """The body, some of whose faults are known already. Raises ``MalformedJson``, ``Invalid``
-        (90) with all faults."""
+        """The body, some of whose faults are known already: who sends it gets all faults at once,
+        and not the second when the first is mended. Raises ``MalformedJson``, ``Invalid`` (90)."""
         try:
             body = read_exactly(self.route.body or ControlBody, self.document)
         except Invalid as refused:
@@ -143,8 +144,8 @@ class ControlCall(Generic[B, Q]):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The JSON object of the body. Raises ``MalformedJson``, ``Invalid`` (90) for anything but
-        an object."""
+        """The JSON object of the body; without a body an empty one, as most calls need none. Raises
+        ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
         if not self.raw.strip():
             return {}
         value = loads(self.raw, unique=True)
@@ -241,6 +242,7 @@ class ControlEndpoint(Endpoint):
         super().__init__(world, route)
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
+        # Made once, as all answers of the row have the same.
         content_type: RawHeader = (b"content-type", route.media.encode())
         if route.media == JSON:
             content_type = JSON_TYPE

@@ -132,7 +132,8 @@ async def change(call: ControlCall[ClockSetting, ControlBody]) -> object:
     def arrive() -> None:
         sandbox.clock.run(mode, rate, call.world.real_clock())
 
-    return await _move(call, "clock.set", "Now", body.now, arrive=arrive)
+    # Time goes on in another way only from there: until then it stands.
+    return await _move(call, op="clock.set", field="Now", to=body.now, arrive=arrive)
 
 
 async def advance(call: ControlCall[ClockAdvance, ControlBody]) -> object:
@@ -143,11 +144,13 @@ async def advance(call: ControlCall[ClockAdvance, ControlBody]) -> object:
     to, by = call.body.to, call.body.by
     if (by is None) == (to is None):
         raise invalid({"By": "give one of by (such as 1h) and to (an ISO date-time)"})
-    return await _move(call, "clock.advance", "To" if by is None else "By", to, by)
+    field = "To" if by is None else "By"
+    return await _move(call, op="clock.advance", field=field, to=to, by=by)
 
 
 def due(call: ControlCall[ControlBody, DueQuery]) -> object:
-    """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all."""
+    """What comes due next, the earliest first, at most ``limit``; ``pending`` counts all. What is
+    late, as while everything is held, comes due in no time at all, never in a negative one."""
     sandbox = call.sandbox()
     now = sandbox.now
     rows = [
@@ -164,6 +167,7 @@ def due(call: ControlCall[ControlBody, DueQuery]) -> object:
 
 async def _move(
     call: ControlCall[ClockSetting | ClockAdvance, ControlBody],
+    *,
     op: str,
     field: str,
     to: Micros | None,
@@ -191,7 +195,8 @@ async def _move(
 
 
 def journal_move(call: AnyCall, sandbox: Sandbox, op: str, answer: object) -> None:
-    """Keep a move of the clock as an entry of the journal, after all that came due on the way."""
+    """Keep a move of the clock as an entry of the journal, after all that came due on the way: who
+    reads the journal could not tell why days lie between two entries."""
     sandbox.journal.note(
         JournalEntry(
             sandbox.journal.last + 1,
@@ -208,7 +213,8 @@ def journal_move(call: AnyCall, sandbox: Sandbox, op: str, answer: object) -> No
 
 
 def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:
-    """Why a move of the clock ended before all that is due up to ``to`` had."""
+    """Why a move of the clock ended before all that is due up to ``to`` had. A test that goes on
+    without noticing would look at the wrong time."""
     if not world.sandboxes.is_live(sandbox):
         return f"a reset, an import or a fork put another sandbox here during the move to {iso(to)}"
     why = "the server was asked to stop" if world.runner.stopping else "timed out"
@@ -233,6 +239,7 @@ def being_sent(sandbox: Sandbox) -> int:
 
 
 def _clock_reply(sandbox: Sandbox) -> dict[str, object]:
+    """How time passes in a sandbox, and what keeps it from having come to rest."""
     pending = len(sandbox.schedule.entries)
     return reply_of("ClockAnswer", sandbox, pending=pending, waiting=being_sent(sandbox))
 
@@ -248,10 +255,15 @@ def _kind_of(sandbox: Sandbox, work: ScheduledWork) -> str | None:
             # What a scenario does later may be about any kind: the id says which.
             is_its_kind = stored_kind.table(sandbox).get(work.subject) is not None
         else:
+            # Tables have the plurals of kinds for names: charges, batches, a vault.
             is_its_kind = table_name in (kind, f"{kind}s", f"{kind}es")
         if is_its_kind:
             return kind
     return None
+
+
+_STEPS_UNSEEN = 100
+"""Steps of a move before it looks whether its caller has hung up."""
 
 
 @mutable
@@ -277,8 +289,8 @@ class Mover:
         has_time = True
         # A reset puts another sandbox in the place of this one.
         while has_time and is_live(sandbox):
-            # Most moves are over before it looks whether the caller has hung up.
-            if steps >= 100:
+            # To look whether the caller has hung up takes a task, and most moves are over sooner.
+            if steps >= _STEPS_UNSEEN:
                 self.call.check_caller()
             has_time = await self._go(sandbox, to)
             if sandbox.now >= to and not (is_behind(sandbox) or self._waits(sandbox)):
@@ -338,8 +350,9 @@ class Mover:
 async def standing(world: World, sandbox: Sandbox) -> AsyncIterator[None]:
     """Let time stand still for all but the holder of this, who may move it. Moves of one sandbox
     follow one another."""
-    while (other := world.runner.moving.get(sandbox)) is not None:
-        await other.wait()
+    # Another that has waited may be first when one has ended.
+    while sandbox in world.runner.moving:
+        await world.runner.moving[sandbox].wait()
     ended = world.runner.moving[sandbox] = asyncio.Event()
     try:
         await world.runner.catch_up(sandbox)
@@ -361,7 +374,9 @@ async def wait(call: ControlCall[WaitFor, ControlBody]) -> object:
     sandbox, body = call.sandbox(), call.body
     if not body.advance:
         _check_standing(body)
-    timeout = within_longest(body.timeout, 30 * SECOND if body.advance else 5 * SECOND)
+    # A wait that moves the clock has work to do, such as a month of webhooks.
+    usual_timeout = 30 * SECOND if body.advance else 5 * SECOND
+    timeout = within_longest(body.timeout, usual_timeout)
     # Long enough for a monthly renewal.
     within = 31 * DAY if body.within is None else body.within
     wanted = conditions.read(body.for_)
@@ -386,7 +401,8 @@ async def wait(call: ControlCall[WaitFor, ControlBody]) -> object:
 
 
 def _check_standing(body: WaitFor) -> None:
-    """Refuse what a wait that moves no clock cannot do. Raises ``Invalid`` (90)."""
+    """Refuse what a wait that moves no clock cannot do, rather than wait for another thing than was
+    meant. Raises ``Invalid`` (90)."""
     if body.within is not None:
         raise invalid(
             {"Within": "it limits how far advance: true moves the clock, and that is not given"}
@@ -404,7 +420,8 @@ async def _watching(
     call: AnyCall, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
     """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever
-    comes due. Raises ``HungUp``."""
+    comes due. The sandbox as it is then, which may be another after a reset, and what does not hold
+    in it. Raises ``HungUp``."""
     world = call.world
 
     def all_hold() -> bool:
@@ -427,7 +444,8 @@ async def _watching(
 async def _moving(
     mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros
 ) -> tuple[Sandbox, dict[str, str]]:
-    """Move the clock until the conditions hold, no further than ``within``. Raises ``HungUp``."""
+    """Move the clock until the conditions hold, no further than ``within``: as ``_watching``.
+    Raises ``HungUp``."""
     end = sandbox.now + within
     while True:
         why = _unmet(sandbox, wanted)
@@ -441,7 +459,8 @@ async def _moving(
 
 
 def _why_it_waits(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
-    """Why a wait that moved the clock has ended with conditions unmet."""
+    """Why a wait that moved the clock has ended with conditions unmet: what its caller can change,
+    the timeout, ``within`` or what it waits for."""
     if mover.call.world.runner.stopping:
         return "the server was asked to stop, and the clock stays where it was then"
     if mover.is_over:
@@ -465,7 +484,8 @@ def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
 
 
 def _until_due(world: World, sandbox: Sandbox) -> Micros:
-    """How long, in real time, until something may come due here that only this call runs."""
+    """How long, in real time, until something may come due here that only this call runs: an
+    application that nobody serves has no ticker, which else does that."""
     entries, clock = sandbox.schedule.entries, sandbox.clock
     if world.runner.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
         return holds.LONGEST
@@ -486,10 +506,11 @@ async def held(call: ControlCall[ControlBody, HoldQuery]) -> object:
 
 
 def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
-    """How many clients wait for an answer."""
-    # This call waits for its answer itself, where its sandbox is open.
-    is_counted = sandbox is call.request.known
-    return sandbox.under_way - is_counted
+    """How many clients wait for an answer, but for who asks this."""
+    # A call counts in a sandbox that was open when it came.
+    if sandbox is call.request.known:
+        return sandbox.under_way - 1
+    return sandbox.under_way
 
 
 async def _wait_for_hold(call: ControlCall[ControlBody, HoldQuery], sandbox: Sandbox) -> None:
@@ -511,7 +532,8 @@ async def _wait_for_hold(call: ControlCall[ControlBody, HoldQuery], sandbox: San
 
 
 async def release(call: AnyCall) -> object:
-    """Let everything go on that is held, and bring the sandbox to the present."""
+    """Let everything go on that is held, and bring the sandbox to the present: time has gone on
+    meanwhile, and what came due was held too."""
     sandbox = call.sandbox()
     released = sandbox.holding.release()
     await call.world.runner.catch_up(sandbox)

@@ -72,11 +72,12 @@ async def compare(call: ControlCall[ControlBody, CompareQuery]) -> object:
 
 
 def _differs(reply: Mapping[str, Any]) -> bool:
+    """Whether the objects of a kind differ: kinds that are the same on both sides are left out."""
     return bool(reply["onlyHere"] or reply["onlyThere"] or reply["changed"])
 
 
 def _facts(sandbox: Sandbox) -> dict[str, object]:
-    """What is compared of the sandboxes themselves."""
+    """What is compared of the sandboxes themselves: all that decides what comes next in them."""
     return {
         "now": iso(sandbox.now),
         "clock": sandbox.clock.mode,
@@ -126,13 +127,15 @@ class _Comparison:
 
 
 def _rows(table: Table[Any]) -> list[Any]:
-    """The rows of a table as they are now, whatever comes of them: batches change in place."""
+    """The rows of a table as they are now, for a thread that reads them while others are served.
+    All rows are values but batches, whose rows change in place."""
     rows = list(table)
     return [row.copied() if isinstance(row, Batch) else row for row in rows]
 
 
 def _differing_fields(here: Any, there: Any) -> dict[str, dict[str, object]]:
-    """The fields of two rows that differ; none where only a secret does, which is not shown."""
+    """The fields of two rows that differ; none where only a secret does, which is not shown. Most
+    rows are equal, as one sandbox is often a fork of the other: those are not taken apart."""
     if here == there:
         return {}
     return dict(_fields("", *state_document.shown_pair(here, there)))
@@ -140,7 +143,7 @@ def _differing_fields(here: Any, there: Any) -> dict[str, dict[str, object]]:
 
 def _fields(path: str, here: Any, there: Any) -> Iterator[tuple[str, dict[str, object]]]:
     """Fields that differ by their dotted path, with the value on each side; None where a side has
-    none."""
+    none. Objects are taken apart, lists are not: their items have no names to compare by."""
     if isinstance(here, Mapping) and isinstance(there, Mapping):
         for name in {**here, **there}:
             if here.get(name) != there.get(name):
@@ -152,7 +155,7 @@ def _fields(path: str, here: Any, there: Any) -> Iterator[tuple[str, dict[str, o
 
 def _value(value: object) -> object:
     """A value as it is shown, instants as date-times."""
-    # Whole numbers as great as that are instants, in microseconds.
+    # Instants are whole numbers of microseconds since 1970: from 2001 on greater than any other.
     return iso(value) if type(value) is int and value >= 10**15 else value
 
 

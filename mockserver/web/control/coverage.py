@@ -15,6 +15,7 @@ def coverage(call: AnyCall) -> object:
     used = set(counts.operations)
     struck = []
     for (op, _), outcome in counts.struck.items():
+        # Also one that nobody requests, such as a renewal.
         used.add(op)
         struck += [(op, failure, TRIED) for failure in met(op, outcome)]
     return Coverage.of(used & OPERATIONS.keys(), struck).shown()

@@ -1,6 +1,7 @@
 """The control API as an OpenAPI 3.1 document, made from its tables: never written by hand
-(``/__admin/openapi.json``). Its examples were answered when ``examples.json`` was printed
-(``tools/derived.py``). And the calls that describe the payments API (``/openapi.json``,
+(``/__admin/openapi.json``), so that it cannot say what the server does not do. Its examples were
+answered by a server when ``examples.json`` was printed (``tools/derived.py``): while one runs, they
+cost nothing. And the calls that describe the payments API (``/openapi.json``,
 ``/asyncapi.json``), and its operations as rules name them (``/__admin/operations``): what each is,
 the calls that ask for it, and what ``when`` and ``key`` may use there.
 """
@@ -95,7 +96,8 @@ def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any
 
 @cache
 def examples() -> Mapping[str, Any]:
-    """What was answered to the example of each call, by method and path."""
+    """What was answered to the example of each call, by method and path; read when a document is
+    first asked for."""
     answers: Mapping[str, Any] = json.loads(
         Path(__file__).with_name("examples.json").read_text("utf-8")
     )
@@ -103,6 +105,7 @@ def examples() -> Mapping[str, Any]:
 
 
 def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
+    """A call as OpenAPI describes it, with its printed example where there is one."""
     example = examples().get(f"{row.method} {row.path}", {})
     operation: dict[str, Any] = {
         "operationId": _name(row),
@@ -120,6 +123,7 @@ def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
             parameter["example"] = values[parameter["name"]]
     if row.body is not None:
         media = [JSON]
+        # Only a scenario may be YAML, as its files are.
         if row.path.startswith("/__admin/scenarios"):
             media.append("application/yaml")
         operation["requestBody"] = schemas.request(row.body, example.get("body", {}), media)
@@ -129,11 +133,14 @@ def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
 
 
 def _responses(row: ControlRoute[Any, Any], schemas: Schemas, example: object) -> dict[str, Any]:
+    """The answers of a call by status: its own, and those that any call may have."""
     content = {row.media: {"schema": schemas.reply(row.reply), "example": example}}
     if row.lines and row.method == "GET":
         content[LINES] = _AS_LINES
     responses: dict[str, Any] = {str(row.success): {"description": "Done", "content": content}}
     for status, words in row.answers.items():
+        # What is not there is a refusal; any other status of a call's own has its answer as well,
+        # such as the differences of a verification (409).
         schema = PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), PROBLEM]}
         responses[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}
     for refused, words in _REFUSED.items():
@@ -160,11 +167,14 @@ def _tag(row: ControlRoute[Any, Any]) -> str:
 
 
 def _name(row: ControlRoute[Any, Any]) -> str:
+    """The ``operationId`` of a call, by which generated clients name their methods."""
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("__admin", "admin").replace(".", "_")
     return "_".join([row.method.lower(), *filter(None, words.split("/"))])
 
 
 _DELIVERY = "webhook.deliver"
+"""The operation of a webhook that is sent."""
+
 _OF_PROVIDERS = (
     *("provider", "source", "attempt", "bank_account.accountNumber"),
     *(f"card.{fact}" for fact in CARD_FACTS),
@@ -188,7 +198,8 @@ class DescribedOperation(TypedDict):
 
 
 def operation_description(op: str) -> DescribedOperation:
-    """The operation that rules call ``op``."""
+    """The operation that rules call ``op``, from the tables by which rules are read: what stands
+    here is what a rule is not refused for."""
     state = [f"state.{camel(kind)}" for kind in stored_in({op})]
     return {
         "op": op,
@@ -221,6 +232,7 @@ def _other_paths(op: str, *, is_about_objects: bool) -> list[str]:
 
 
 def _event_types() -> list[str]:
+    """The types of all events that a webhook may tell."""
     return [event_type for kind in WEBHOOKS for event_type in kind.event_types]
 
 

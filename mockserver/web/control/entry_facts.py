@@ -24,6 +24,8 @@ LONGEST_FACT = 200
 """Characters of a text that are shown."""
 
 _MOST_FIELDS = 10
+"""Fields that are named of an error, or of what was ignored: a line has no room for more."""
+
 _REQUEST_FIELDS = ("reference", "amount", "currency")
 
 FIRST_FAILURE = 400
@@ -31,7 +33,8 @@ FIRST_FAILURE = 400
 
 
 def status_of(entry: JournalEntry) -> int | None:
-    """The status that the client got, None when it got none by us."""
+    """The status that the client got, None when it got none by us. A scenario may have put another
+    in the place of that of the step, which the entry has."""
     if entry.fault is not None and entry.fault.kind is FaultKind.STATUS:
         return entry.fault.status
     return entry.status
@@ -50,33 +53,42 @@ def facts_of(entry: JournalEntry) -> dict[str, Any]:
     amount = number_of(request.get("amount"))
     currency = _text(request.get("currency")) or getattr(charge, "currency", None)
     reference = reference_of(entry, request)
-    # Of what the request leaves open the answer has told, unless it was an error or a list.
-    is_list = entry.op.partition(".")[2] in ("search", "payment_methods")
+    # Of what the request leaves open, such as the amount of a whole refund, the answer has told,
+    # unless it was an error or a list.
+    _, _, verb = entry.op.partition(".")
+    has_told = problem is None and verb not in ("search", "payment_methods")
     described = entry.described
-    if problem is None and request.get("amount") is None and not is_list and described is not None:
+    if has_told and request.get("amount") is None and described is not None:
         amount = described.amount
         currency = _text(request.get("currency")) or described.currency
         reference = reference or _text(described.reference)
-    facts: dict[str, Any] = {
-        "reference": reference,
-        "amount": None if amount is None else mask_text(number_text(amount)),
-        "currency": None if amount is None or currency is None else currency[:10],
-        **(_refusal(problem) if problem is not None else {}),
-        "ignored": [mask_start(name, LONGEST_FACT) for name in entry.ignored[:_MOST_FIELDS]]
-        or None,
-        "warnings": len(entry.warnings) or None,
-    }
-    return {name: value for name, value in facts.items() if value is not None}
+    facts: dict[str, Any] = {}
+    if reference is not None:
+        facts["reference"] = reference
+    if amount is not None:
+        facts["amount"] = mask_text(number_text(amount))
+        if currency is not None:
+            facts["currency"] = currency[:10]
+    if problem is not None:
+        facts |= _refusal(problem)
+    if entry.ignored:
+        ignored = entry.ignored[:_MOST_FIELDS]
+        facts["ignored"] = [mask_start(name, LONGEST_FACT) for name in ignored]
+    if entry.warnings:
+        facts["warnings"] = len(entry.warnings)
+    return facts
 
 
 def _charge_of(entry: JournalEntry) -> Described | None:
-    """The charge that a step was about."""
+    """The charge that a step was about, None for one about any other object: only a charge has the
+    reference of an order."""
     described = entry.described
     return described if described is not None and described.kind == "charge" else None
 
 
 def problem_of(entry: JournalEntry) -> Problem | None:
-    """The error object that a step was answered with, None where it was no error."""
+    """The error object that a step was answered with, None where it was no error. A page for payers
+    says an error as HTML, which has none."""
     if (entry.status or 0) < FIRST_FAILURE or not entry.answer.startswith(b"{"):
         return None
     problem: Problem = json.loads(entry.answer)
@@ -84,7 +96,12 @@ def problem_of(entry: JournalEntry) -> Problem | None:
 
 
 def _refusal(problem: Problem) -> dict[str, Any]:
-    facts: dict[str, Any] = {"code": int(problem["code"]), "message": _text(problem["message"])}
+    """What an error says in short; of a body that was refused also what is wrong with its
+    fields."""
+    facts: dict[str, Any] = {"code": int(problem["code"])}
+    message = _text(problem["message"])
+    if message is not None:
+        facts["message"] = message
     if problem["code"] == Code.VALIDATION_ERROR and problem["details"] is not None:
         facts["refused"] = faults_of(problem)
     return facts
@@ -99,7 +116,8 @@ def faults_of(problem: Problem) -> dict[str, str]:
 
 
 def request_fields(entry: JournalEntry) -> Mapping[str, Any]:
-    """Reference, amount and currency of the request, from one reading of its text."""
+    """Reference, amount and currency of the request, from one reading of its text: a body of a
+    megabyte is not made into objects for three of its fields."""
     fields = fields_of(entry)
     if isinstance(fields, Fields):
         return fields.pick(_REQUEST_FIELDS)
@@ -114,4 +132,5 @@ def reference_of(entry: JournalEntry, request: Mapping[str, Any]) -> str | None:
 
 
 def _text(value: object) -> str | None:
+    """A text as it may be shown; None for none, and for what a client has sent in its place."""
     return mask_start(value, LONGEST_FACT) if isinstance(value, str) and value else None

@@ -117,13 +117,15 @@ def finish(call: ControlCall[ControlBody, FindingQuery]) -> object:
 
 
 def end_story(call: AnyCall, sandbox: Sandbox) -> None:
-    """Tell all who watch that a story has ended: findings report what it has left open."""
+    """Tell all who watch that a story has ended: findings report what it has left open. Only who
+    runs the client knows that nothing more comes."""
     for observer in sandbox.observers:
         observer.finished(sandbox.now, call.world.real_clock())
 
 
 def clear(call: AnyCall) -> object:
-    """Delete the findings of this sandbox; how many that were."""
+    """Delete the findings of this sandbox; how many that were. What the judges remember of the
+    client stays: what comes next is judged as before."""
     _, watch = watched(call)
     cleared = len(watch.ledger)
     watch.ledger.clear()
@@ -133,6 +135,7 @@ def clear(call: AnyCall) -> object:
 def mark(call: ControlCall[Mark, ControlBody]) -> object:
     """Name this place in the journal. A name that was used before moves here."""
     sandbox, name = call.sandbox(), call.body.name
+    # ``since`` takes a mark or the number of an entry.
     if name.isdecimal():
         raise invalid({"Name": f"got '{name}', wanted a name that is not a number"})
     sandbox.journal.mark(name)
@@ -167,7 +170,8 @@ def findings_since(call: AnyCall, sandbox: Sandbox, after: int) -> list[dict[str
 
 
 def idle_of(sandbox: Sandbox) -> list[str]:
-    """A sentence on each scenario of which no rule has fired."""
+    """A sentence on each scenario of which no rule has fired: a test that passes because its fault
+    never struck proves nothing."""
     return [mask_text(text) for text in sandbox.director.idle(sandbox.config.scenarios)]
 
 
@@ -185,6 +189,8 @@ LENGTH = 100
 
 _PARTS = ("timeline", "findings", "books")
 _INDENT = " " * 25
+"""As wide as the time and the gap behind it: what an entry has caused stands below its request."""
+
 _LONGEST_AMOUNT = 80
 
 
@@ -211,6 +217,7 @@ async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
 
 
 def _findings_text(sandbox: Sandbox, after: int) -> str:
+    """All findings for people, in the words of every other report."""
     profile = profile_of(sandbox.assumed)
     raised = at_least(sandbox, Severity.NOTE, after)
     return "\n\n".join("\n".join(lines_of(finding_reply(finding, profile))) for finding in raised)
@@ -247,7 +254,7 @@ async def timeline(sandbox: Sandbox, after: int) -> list[str]:
 
 
 def _entry_lines(entry: JournalEntry, sandbox: Sandbox, profile: WireProfile) -> list[str]:
-    """The lines of one entry."""
+    """The lines of one entry: what was asked, and below it what it has caused."""
     at = iso(entry.at)
     lines = [f"{_time(at)}  {_step_line(entry)}"]
     lines += [f"{_INDENT}{_change(event, profile)}" for event in entry.events]
@@ -268,7 +275,8 @@ def _time(at: str) -> str:
 
 
 def _step_line(entry: JournalEntry) -> str:
-    """What was asked in an entry of the journal, or came due, and what came of it."""
+    """What was asked in an entry of the journal, or came due, and what came of it, in the order in
+    which a reader asks: what, how it ended, why, and how much money it was about."""
     is_request = bool(entry.method)
     status, fault, refused = status_of(entry), entry.fault, problem_of(entry)
     if is_request:
@@ -327,15 +335,16 @@ def _faults(entry: JournalEntry) -> list[str]:
 
 
 def _change(event: Event, profile: WireProfile) -> str:
-    """``charge 3f2a… captured: AUTHORISED -> SUCCESS``."""
+    """A change of an object, in the words of the API: ``charge 3f2a… captured: AUTHORISED ->
+    SUCCESS``."""
     states = journal.states_of(event, profile)
     before, after = states["before"] or "(new)", states["after"] or "(gone)"
     return f"{event.subject} {event.subject_id} {event.what}: {before} -> {after}"
 
 
 def _tries(delivery: Mapping[str, Any], since: str) -> list[str]:
-    """The receiver of each webhook and how each try ended, with its time when it is not
-    ``since``."""
+    """A line for each try of a webhook, with how it ended, and its time when it is not ``since``,
+    that of the entry; then what is still to come of one that was not delivered."""
     line = f"{_INDENT}webhook {delivery['eventType']} to {delivery['url']}"
     lines = []
     for number, attempt in enumerate(delivery["tries"], 1):

@@ -86,6 +86,7 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     if sandbox.own is not None:
         past.settle(sandbox.own)
     past.clock.run(ClockMode.MANUAL, 1, journal.opened)
+    # As when it opened: no read lags behind what it began with.
     world.prepare(past)
     past.forget_past()
     for entry in list(islice(journal.entries, number)):
@@ -104,7 +105,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
 
 
 def _why_untold(journal: Journal, number: int) -> str | None:
-    """Why a journal does not tell the whole story up to an entry; None when it does."""
+    """Why a journal does not tell the whole story up to an entry; None when it does. From half a
+    story another past would be computed, and nobody would see it."""
     if not 1 <= number <= journal.last:
         known = f"1 to {journal.last}" if journal.last else "none yet"
         return f"got {number}, entries of the journal: {known}"
@@ -117,7 +119,7 @@ def _why_untold(journal: Journal, number: int) -> str | None:
 
 def _set_up_again(past: Sandbox, entry: JournalEntry, operation: OperationEndpoint) -> None:
     """Take one request of a set-up again, unheard by rules as it was then, and with it what was due
-    at once because of it. Raises as ``_repeat``."""
+    at once because of it: the next call of the set-up may need that. Raises as ``_repeat``."""
     with past.director.during_set_up():
         _repeat(past, entry, operation)
         due.run_due(past, past.now)

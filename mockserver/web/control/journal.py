@@ -120,8 +120,9 @@ class TimelineQuery(ControlBody):
 
 
 async def listing(call: ControlCall[ControlBody, JournalQuery]) -> object:
-    """Entries, oldest first. ``count`` fit, ``last`` is the newest number, ``dropped`` were pushed
-    out."""
+    """Entries, oldest first. ``count`` fit, ``last`` is the newest number, from which a client goes
+    on with ``after``, ``dropped`` were pushed out. Who gives ``after`` reads on from there; any
+    other wants the newest."""
     sandbox, query = call.sandbox(), call.query
     tests = search_tests(sandbox, query.q)
     tests += filter_tests(sandbox, {name: getattr(query, name) for name in FILTERS})
@@ -140,11 +141,13 @@ async def lines(call: ControlCall[ControlBody, TimelineQuery]) -> object:
     """Lines of the journal, oldest first. ``count`` fit the search among those asked for,
     ``meanings`` say what the operations are called, ``bars`` are a histogram of them all."""
     sandbox, query = call.sandbox(), call.query
-    # ``after=0`` asks for the oldest lines, a mark before the first entry for the newest.
-    after = max(-1 if query.after is None else query.after, call.since(sandbox, query.since) or -1)
     tests, profile = search_tests(sandbox, query.q), profile_of(sandbox.assumed)
+    since = call.since(sandbox, query.since)
+    after = max(query.after or 0, since)
     matches = await look_through(call.world.runner, sandbox.journal, tests, after, query.before)
-    page = matches.page(min(query.limit, 2_000), from_oldest=after >= 0)
+    # ``after=0`` asks for the oldest lines, a mark before the first entry for the newest.
+    is_from_oldest = query.after is not None or since > 0
+    page = matches.page(min(query.limit, 2_000), from_oldest=is_from_oldest)
     timeline = await for_each(page, lambda entry: _timeline_row(entry, profile))
     meanings = {entry.op: OPERATIONS[entry.op].meaning for entry in page if entry.op in OPERATIONS}
     return {
@@ -167,7 +170,7 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
     is_timed = calls[0].at < calls[-1].at
     places = await for_each(calls, lambda entry: entry.at if is_timed else entry.number)
     first, last = min(places), max(places)
-    # Rounded up, so that the last place lies in the last part.
+    # All places divided by the parts, rounded up, so that the last place lies in the last part.
     length = max(-((first - last - 1) // most), 1)
     all_calls, failed = Counter[int](), Counter[int]()
     for place, entry in zip(places, calls, strict=True):
@@ -175,8 +178,9 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
         all_calls[part] += 1
         failed[part] += is_failed(entry)
 
-    # A search finds entries after a number, and from a time on.
     def edge(place: int) -> str:
+        """Where a part begins, in the words of a search: one by number finds what comes after it,
+        one by time what comes from it on."""
         return iso(place) if is_timed else str(place - 1)
 
     edges = [edge(place) for place in range(first, last + length + 1, length)]
@@ -220,7 +224,8 @@ def entry_reply(entry: JournalEntry, sandbox: Sandbox) -> Members:
 
 
 def _decision_replies(entry: JournalEntry, rules: Ruleset) -> list[Members]:
-    """The decisions of an entry, one for each rule that fired, or for a stage in which none did."""
+    """The decisions of an entry, one for each rule that fired, and one for a stage in which none
+    did: why nothing has failed is what the author of a scenario asks most."""
     attempt_of = asking_of(entry)
     return [
         _decision_reply(decision, firing, rules, partial(attempt_of, decision))
@@ -236,8 +241,8 @@ def _decision_reply(
     attempt: Callable[[], Attempt],
 ) -> Members:
     """One decision, with the rules that were asked in vain before its ``firing``, in the words of
-    the ``rules`` that are in force now. ``attempt`` reads the request again where a word needs it.
-    """
+    the ``rules`` that are in force now: the journal keeps which test failed, not how that is said.
+    ``attempt`` reads the request again where a word needs it."""
     losing = [
         {"rule": name, "why": mask_text(why)}
         for name, why in reasons(decision, firing, rules, attempt)
@@ -280,8 +285,8 @@ def _timeline_row(entry: JournalEntry, profile: WireProfile) -> list[object]:
 def _request_reply(
     entry: JournalEntry, headers: Mapping[str, str], field: ShownField = mask_field
 ) -> dict[str, object]:
-    """The request of an entry, card numbers, ccv and keys masked; ``field`` shows those of query
-    and body."""
+    """The request of an entry, card numbers, ccv and keys masked; ``field`` says how those of query
+    and body are shown: as asterisks, or as what can be sent in their place."""
     query, body = mask_query(entry.query, field), mask_body(entry.raw, field=field)
     return reply_of(
         "JournalRequestAnswer", entry, query=query, headers=mask_headers(headers), body=body
@@ -305,7 +310,8 @@ async def repeat(call: ControlCall[RepeatedRequest, ControlBody]) -> object:
     Raises ``NotFound`` (1) for an entry that is not kept, ``Invalid`` (90) for one that is not a
     request of the API.
     """
-    changes, (sandbox, entry) = call.body, _entry(call)
+    changes = call.body
+    sandbox, entry = _entry(call)
     operation = operation_of(entry, call.world)
     if operation is None:
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
@@ -323,6 +329,7 @@ def _edited_body(edited: object, raw: bytes) -> bytes:
     """The body to send where somebody has ``edited`` what was shown of ``raw``."""
     masked = mask_body(raw, field=sendable_field)
     if edited == masked:
+        # To the byte, as it may be the spelling that is tried again.
         return raw
     original: object = None
     with suppress(MalformedJson):
@@ -371,9 +378,11 @@ def request(call: AnyCall) -> object:
 
 
 def _entry(call: AnyCall) -> tuple[Sandbox, JournalEntry]:
-    """The sandbox and the entry that a call names. Raises ``NotFound`` (1)."""
+    """The sandbox and the entry that a call names. Raises ``NotFound`` (1), saying which are kept:
+    the oldest are pushed out as new ones come."""
     sandbox, number = call.sandbox(), call.path["entry_id"]
     journal = sandbox.journal
+    # No entry has the number 0.
     entry = journal.get(whole_of(number) or 0)
     if entry is None:
         numbers = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"

@@ -60,6 +60,8 @@ MOST_CHARACTERS, MOST_WORDS = 500, 20
 
 
 _WORD = re.compile(r'(-?)(?:([A-Za-z]+):(?!//))?(?:"([^"]*)"|(\S+))')
+"""A hyphen, an operator and a value, which may be a phrase. What begins an address (``https://``)
+is no operator."""
 
 
 @record
@@ -80,6 +82,7 @@ def words_of(text: str, operators: Collection[str]) -> list[Word]:
     words = []
     for match in _WORD.finditer(text):
         minus, operator, phrase, plain = match.groups()
+        # An empty phrase is one too.
         value = phrase if phrase is not None else plain
         if operator is None:
             words.append(Word(None, value.lower(), bool(minus)))
@@ -107,6 +110,7 @@ LAST_DIGITS = 4
 
 
 _STATUS = re.compile(r"[1-5](?:[0-9]{2}|[xX]{2})")
+"""A status, or a class of them."""
 
 
 def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
@@ -120,7 +124,8 @@ def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _by_status(_: Sandbox, wanted: str) -> Test:
-    """A status, or those of its class when that is written ``4xx``."""
+    """A status, or those of its class when that is written ``4xx``: that of the answer that the
+    client got."""
     if _STATUS.fullmatch(wanted) is None:
         raise ValueError(
             f"got '{wanted[:20]}', wanted a status such as 404, or a class of them such as 4xx"
@@ -152,8 +157,8 @@ def _by_rule(_: Sandbox, wanted: str) -> Test:
 
 
 def _by_id(_: Sandbox, wanted: str) -> Test:
-    """An id, or a part of it, of what changed or is named in the path; or the number of the
-    entry."""
+    """An id, or a part of it, of what changed or is named in the path; or the number of the entry:
+    a person pastes whichever is at hand. A read of an object changes nothing, hence the path."""
     number = whole_of(wanted)
 
     def has_id(entry: JournalEntry) -> bool:
@@ -176,8 +181,8 @@ def _shows(part: str, wanted: str) -> bool:
 
 
 def _by_reference(_: Sandbox, wanted: str) -> Test:
-    """A reference that holds a text, or with ``=`` before it the whole of one; the case of letters
-    does not count."""
+    """A reference that holds a text, or with ``=`` before it the whole of one, as ``order-1`` is a
+    part of ``order-10``; the case of letters does not count."""
     is_whole = wanted.startswith("=")
     text = wanted.removeprefix("=").lower()
 
@@ -189,7 +194,8 @@ def _by_reference(_: Sandbox, wanted: str) -> Test:
 
 
 def _by_card(sandbox: Sandbox, wanted: str) -> Test:
-    """The last four digits of a card that a body shows masked."""
+    """The last four digits of a card that a body shows masked: with an asterisk before them they
+    are no part of an amount or an id."""
     if not (len(wanted) == LAST_DIGITS and wanted.isdecimal()):
         raise ValueError(
             f"got {len(wanted)} characters, wanted the last {LAST_DIGITS} digits of a card"
@@ -198,7 +204,7 @@ def _by_card(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _by_code(_: Sandbox, wanted: str) -> Test:
-    """The code of the error that the client got."""
+    """The code of the error that the client got: one status has many of them."""
     code = whole_of(wanted)
     if code is None:
         raise ValueError(f"got '{wanted[:20]}', wanted the number of an error code, such as 15")
@@ -211,7 +217,8 @@ def _by_code(_: Sandbox, wanted: str) -> Test:
 
 
 def amount_in(wanted: str) -> Decimal:
-    """The amount of a search. Raises ``ValueError``."""
+    """The amount of a search, as a number: it finds every way to write it. Raises
+    ``ValueError``."""
     amount = number_of(wanted)
     if amount is None:
         raise ValueError(f"got '{wanted[:20]}', wanted an amount such as 12.50")
@@ -225,14 +232,15 @@ def _by_amount(_: Sandbox, wanted: str) -> Test:
 
 
 def _by_currency(_: Sandbox, wanted: str) -> Test:
-    """The currency that the row of the entry shows."""
+    """The currency that the row of the entry shows, which is that of the charge where the request
+    names none."""
     currency = wanted.upper()
     return lambda entry: facts_of(entry).get("currency", "").upper() == currency
 
 
 def _since(sandbox: Sandbox, wanted: str) -> Test:
     """After a mark, after the entry of a number, from a date-time on, or within a duration before
-    now."""
+    now. A mark comes first: it is a name that the author of the test has chosen."""
     marks = sandbox.journal.marks
     number = marks.get(wanted, whole_of(wanted))
     if number is not None:
@@ -264,7 +272,8 @@ def _by_any_text(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _is(sandbox: Sandbox, wanted: str) -> Test:
-    """A condition of an entry, by its word."""
+    """A condition of an entry, by its word. Raises ``ValueError`` for another, which would find
+    nothing and look as if there were nothing."""
     conditions = _conditions(sandbox)
     if wanted not in conditions:
         hint = nearest(wanted, conditions)
@@ -273,6 +282,7 @@ def _is(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _is_declined(entry: JournalEntry) -> bool:
+    """Whether a payment was declined in it, whatever status the client got."""
     return any(event.what == "declined" for event in entry.events)
 
 
@@ -288,7 +298,8 @@ def _is_due(entry: JournalEntry) -> bool:
 
 
 def _conditions(sandbox: Sandbox) -> Mapping[str, Test]:
-    """What ``is:`` can ask, by its word."""
+    """What ``is:`` can ask, by its word. The evidence of all findings is collected once for a
+    search, not for each entry."""
     evidence = frozenset(fact.entry for finding in raised(sandbox) for fact in finding.evidence)
     return {
         "failed": is_failed,
@@ -399,6 +410,7 @@ async def look_through(
 
 
 def _passing(entries: Sequence[JournalEntry], tests: Sequence[Test]) -> list[JournalEntry]:
+    """The entries that pass all tests; the costly ones come last, for the few that are left."""
     passing = list(entries)
     for test in tests:
         passing = [entry for entry in passing if test(entry)]
@@ -406,6 +418,7 @@ def _passing(entries: Sequence[JournalEntry], tests: Sequence[Test]) -> list[Jou
 
 
 def _test_of(word: Word, sandbox: Sandbox) -> Test:
+    """The test of a word. Raises ``ValueError`` for a value that means nothing to its operator."""
     make_test = OPERATORS[word.operator] if word.operator else _by_text
     test = make_test(sandbox, word.value)
     return _but(test) if word.excludes else test
@@ -444,7 +457,8 @@ def text_of(entry: JournalEntry, profile: WireProfile) -> str:
 
 
 def _text_beside_bodies(entry: JournalEntry, profile: WireProfile) -> str:
-    """What is shown of an entry besides its bodies, in small letters."""
+    """What is shown of an entry besides its bodies, in small letters. The query stands by itself:
+    a phrase is not found where it begins in one part and ends in the next."""
     words = [entry.method, mask_text(entry.path), entry.op, str(status_of(entry) or "")]
     words += fired_in(entry.decisions)
     for event in entry.events:

@@ -1,14 +1,15 @@
 """Whether the server is alive, and ready; its counts and measures in the text format of Prometheus
 (``/metrics``).
 
-No label holds a key, an id or a value of a request, and each has a bounded number of values.
+No label holds a key, an id or a value of a request, and each has a bounded number of values: every
+value is a series of its own, which a server of Prometheus keeps for weeks.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
@@ -21,53 +22,104 @@ from mockserver.web.request import Reply
 from mockserver.web.runner import for_each
 from mockserver.web.world import World
 
-Samples = Iterator[tuple[Sequence[str], Any]]
-"""The values of the labels, each with its number; of a histogram with its buckets and its sum."""
+
+class Histogram(NamedTuple):
+    """How many measures were at most as great as each bound, and the sum of all."""
+
+    buckets: Sequence[tuple[str, int]]
+    total: float
+
+
+Samples = Iterator[tuple[Sequence[str], float | Histogram]]
+"""The values of the labels, each with its number, or what was measured."""
+
+
+class Reading(NamedTuple):
+    """What metrics are read from: the server, and its objects by kind, counted while others were
+    served."""
+
+    world: World
+    objects: Mapping[str, int]
 
 
 @record
 class Metric:
-    """One row of the table: a counter, gauge or histogram. ``read`` gives its samples from the
-    world and the number of objects by kind."""
+    """One row of the table: a counter, gauge or histogram. ``read`` gives its samples."""
 
     name: str
     kind: str
     help: str
     labels: tuple[str, ...]
-    read: Callable[[World, Mapping[str, int]], Samples]
+    read: Callable[[Reading], Samples]
 
 
-def _requests(world: World, _: object) -> Samples:
-    for op, counts in sorted(world.requests.items()):
+def _requests(reading: Reading) -> Samples:
+    """By operation and status, in the same order each time, as all samples are."""
+    for op, counts in sorted(reading.world.requests.items()):
         for status, count in sorted(counts.statuses.items()):
             yield (op, str(status) if status else "none"), count
 
 
-def _durations(world: World, _: object) -> Samples:
+def _durations(reading: Reading) -> Samples:
+    """A histogram for each operation, whose bounds are microseconds here and seconds there."""
     bounds = [*(f"{bound / SECOND:g}" for bound in BOUNDS), "+Inf"]
-    for op, counts in sorted(world.requests.items()):
+    for op, counts in sorted(reading.world.requests.items()):
         # A bucket of Prometheus counts those of all smaller ones too.
         buckets = list(zip(bounds, accumulate(counts.buckets), strict=True))
-        yield (op,), (buckets, counts.took / SECOND)
+        yield (op,), Histogram(buckets, counts.took / SECOND)
 
 
-def _commits(world: World, _: object) -> Samples:
-    """None without a store."""
-    if world.store is None:
+def _commits(reading: Reading) -> Samples:
+    """By result. Without a store there are no samples: zeros would look like a store that nobody
+    writes to."""
+    store = reading.world.store
+    if store is None:
         return iter(())
-    return _each({"written": world.store.commits, "failed": world.store.failures})
+    return _each({"written": store.commits, "failed": store.failures})
 
 
-def _dropped_entries(world: World, _: object) -> Samples:
-    quota = world.sandboxes.quota
+def _dropped_entries(reading: Reading) -> Samples:
+    """By the bound that has pushed them out: which of two settings to raise."""
+    quota = reading.world.sandboxes.quota
     return _each({"limit": quota.overflown, "memory": quota.dropped})
 
 
+def _rules_fired(reading: Reading) -> Samples:
+    return _each(reading.world.directory.config.counts.rules)
+
+
+def _faults(reading: Reading) -> Samples:
+    return _each(reading.world.directory.config.counts.faults)
+
+
+def _webhook_tries(reading: Reading) -> Samples:
+    return _each(reading.world.directory.config.counts.webhooks)
+
+
+def _open_sandboxes(reading: Reading) -> Samples:
+    return _one(len(reading.world.sandboxes))
+
+
+def _dropped_sandboxes(reading: Reading) -> Samples:
+    return _one(reading.world.sandboxes.dropped)
+
+
+def _objects(reading: Reading) -> Samples:
+    return _each(reading.objects)
+
+
+def _longest_lag(reading: Reading) -> Samples:
+    """The longest, as one delay of a second is what a client notices, whatever the average is."""
+    return _one(max(reading.world.lags, default=0.0))
+
+
 def _each(counts: Mapping[str, float]) -> Samples:
+    """A sample for each value of the only label."""
     return (((value,), count) for value, count in sorted(counts.items()))
 
 
 def _one(number: float) -> Samples:
+    """The sample of a metric without labels."""
     return iter([((), number)])
 
 
@@ -96,14 +148,14 @@ METRICS: tuple[Metric, ...] = (
         "counter",
         "Rules that fired: by id those of the server's files, all others as other.",
         ("rule",),
-        lambda world, _: _each(world.directory.config.counts.rules),
+        _rules_fired,
     ),
     Metric(
         "mockserver_faults_total",
         "counter",
         "Faults that rules decided on, by kind.",
         ("kind",),
-        lambda world, _: _each(world.directory.config.counts.faults),
+        _faults,
     ),
     Metric(
         "mockserver_webhook_tries_total",
@@ -111,28 +163,28 @@ METRICS: tuple[Metric, ...] = (
         "Attempts to deliver a webhook, by its state after that: delivered, waiting (tried "
         "again) or given_up.",
         ("result",),
-        lambda world, _: _each(world.directory.config.counts.webhooks),
+        _webhook_tries,
     ),
     Metric(
         "mockserver_sandboxes",
         "gauge",
         "Open sandboxes.",
         (),
-        lambda world, _: _one(len(world.sandboxes)),
+        _open_sandboxes,
     ),
     Metric(
         "mockserver_sandboxes_dropped_total",
         "counter",
         "Unused sandboxes dropped (--sandbox-idle).",
         (),
-        lambda world, _: _one(world.sandboxes.dropped),
+        _dropped_sandboxes,
     ),
     Metric(
         "mockserver_objects",
         "gauge",
         "Stored objects of all sandboxes, by kind.",
         ("kind",),
-        lambda _, objects: _each(objects),
+        _objects,
     ),
     Metric(
         "mockserver_journal_dropped_total",
@@ -157,7 +209,7 @@ METRICS: tuple[Metric, ...] = (
         f"Longest delay of the event loop in the last {WINDOW} seconds: every request waits "
         "that long.",
         (),
-        lambda world, _: _one(max(world.lags, default=0.0)),
+        _longest_lag,
     ),
 )
 
@@ -181,27 +233,29 @@ async def read(call: AnyCall) -> bytes:
 
     await for_each(tuple(world.sandboxes), count)
 
-    filled = []
+    reading, filled = Reading(world, objects), []
     for metric in METRICS:
         family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
-        for labels, value in metric.read(world, objects):
-            if metric.kind == "histogram":
-                buckets, total = value
-                family.add_metric(labels, buckets, total)
+        for labels, value in metric.read(reading):
+            if isinstance(value, Histogram):
+                family.add_metric(labels, value.buckets, value.total)
             else:
                 family.add_metric(labels, value)
         filled.append(family)
+    # The library asks a registry for what it has collected over time; here it is read when asked.
     registry: Any = SimpleNamespace(collect=lambda: filled)
     return generate_latest(registry)
 
 
 def alive(call: AnyCall) -> object:
-    """That the server answers, which is enough."""
+    """That the server answers, which is enough: an orchestrator restarts one that does not, and no
+    restart would help a store that cannot be written."""
     return {"status": "alive", "version": __version__}
 
 
 async def ready(call: AnyCall) -> object:
-    """The scenarios are loaded, and the store can be written; 503 with the reasons when not."""
+    """The scenarios are loaded, and the store can be written; 503 with the reasons when not: then
+    an orchestrator sends no requests here, and lets the server be."""
     problems, store = [*call.world.directory.ready_problems], call.world.store
     fault = await store.fault() if store is not None else None
     if fault is not None:

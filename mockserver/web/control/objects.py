@@ -86,11 +86,14 @@ _LONGEST_LABEL = _SHOWN_LABEL + LONGEST_CARD_TEXT
 """Characters of a label that are shown, and that are looked at for a card number."""
 
 _LABELS = ("reference", "title", "name", "description", "url", "email")
+"""Fields by which a person may know an object, the one that says most first."""
+
 _READ_ROUTES: Mapping[str, Route[Any, Any]] = {
     row.op.removesuffix(".get"): row
     for row in routes.ROUTES
     if row.method == "GET" and row.op.endswith(".get")
 }
+"""The call of the payments API that reads one object of a kind."""
 
 
 async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
@@ -119,6 +122,7 @@ async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
 
 
 def _counts(sandbox: Sandbox) -> dict[str, int]:
+    """How many objects there are of each kind."""
     return {kind: len(stored_kind.table(sandbox)) for kind, stored_kind in KINDS.items()}
 
 
@@ -242,13 +246,16 @@ def states(call: AnyCall) -> object:
 
 
 def _change_reply(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
+    """A change in the story of an object; whether its journal entry is still there to be opened, as
+    an object keeps its story longer."""
     is_kept = sandbox.journal.get(change.number) is not None
     states = states_of(change.event, profile)
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **states)
 
 
 def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
-    """The answer of an ordinary read without a request: it is not journaled and no rule sees it."""
+    """The answer of an ordinary read without a request: it is not journaled and no rule sees it,
+    so that looking at an object changes nothing of a test."""
     call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
     return mask_body(Reply(200, route.handle(call)).text())
 
@@ -296,7 +303,7 @@ class ObjectReader:
         return None if state is None else self.profile.word(state)
 
     def amount_of(self, row: Any) -> str | None:
-        """The amount with the currency before it."""
+        """The amount with the currency before it, where the object has one of its own."""
         amount = getattr(row, "amount", None)
         if amount is None:
             return None
@@ -313,7 +320,8 @@ class ObjectReader:
         return None
 
     def line(self, row: Any) -> dict[str, object]:
-        """What a list says of an object, and when it was added."""
+        """What a list says of an object: the same few things of every kind, null where it has
+        none."""
         return {
             "id": self.id_of(row),
             "added": iso(row.added),
@@ -344,6 +352,7 @@ class _OperatorTest:
 
 
 def _number_of(_: ObjectReader, row: Any) -> object:
+    """The amount without its currency, as a search gives it."""
     amount = getattr(row, "amount", None)
     return None if amount is None else number_text(amount)
 
@@ -354,11 +363,14 @@ def _currency_of(_: ObjectReader, row: Any) -> object:
 
 
 def _last_digits_of(_: ObjectReader, row: Any) -> object:
+    """The last four digits of the card of an object: a charge has it in its instrument, a vault
+    item itself."""
     card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
     return getattr(getattr(card, "number", None), "last4", None)
 
 
 def _decline_code_of(_: ObjectReader, row: Any) -> object:
+    """The code with which the newest try was declined."""
     attempts = getattr(row, "failed_attempts", None)
     return int(attempts[-1].error_code) if attempts else None
 
@@ -380,6 +392,8 @@ def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Chec
 
 
 def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
+    """The test of a word: a value that a thread may call, so no function that holds a sandbox.
+    Raises ``ValueError``."""
     if word.operator is None:
         return Holds(reader.text, contains, word.value, not word.excludes)
     if word.operator == _IS:
@@ -397,8 +411,8 @@ def _is_among(object_id: str, ids: frozenset[str]) -> bool:
 
 
 def _ids_with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
-    """The ids of all objects that a finding is about. Raises ``ValueError`` for another word than
-    ``finding`` after ``is:``."""
+    """The ids of all objects that a finding is about, collected once for a search. Raises
+    ``ValueError`` for another word than ``finding`` after ``is:``, the only one so far."""
     if wanted != "finding":
         raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, ['finding'])}, allowed: finding")
     return frozenset(value for finding in raised(sandbox) for value in finding.about.values())

@@ -9,7 +9,8 @@ from mockserver.findings.watch import Watch
 
 
 def watch_of(sandbox: Sandbox) -> Watch | None:
-    """The judges of a sandbox; None with ``--findings off``."""
+    """The judges of a sandbox, one of the observers that it was opened with; None with
+    ``--findings off``."""
     for observer in sandbox.observers:
         if isinstance(observer, Watch):
             return observer
@@ -24,7 +25,8 @@ def raised(sandbox: Sandbox) -> Iterable[Finding]:
 
 def finding_counts(sandbox: Sandbox) -> dict[str, int] | None:
     """How often something was raised, and how often something was cleared: these change whenever
-    the findings do. None with ``--findings off``."""
+    the findings do, so that a page which shows them need not read them to see that they are the
+    same. None with ``--findings off``."""
     watch = watch_of(sandbox)
     if watch is None:
         return None

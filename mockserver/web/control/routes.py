@@ -1,5 +1,5 @@
 """The control API: every call, once, and the call that describes them all. Served, printed and
-described from here, in this order."""
+described from here, in this order: a call that is not in this table is in none of the three."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ from mockserver.web.control.call import AnyCall, ControlRoute
 
 
 async def describe_itself(call: AnyCall) -> bytes:
-    """This API as an OpenAPI document."""
+    """This API as an OpenAPI document. It is made in a thread, once: that takes half a second."""
     url = call.world.directory.config.public_url
     return await call.world.runner.aside(lambda: description.control_text(CONTROL_ROUTES, url))
 

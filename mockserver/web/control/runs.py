@@ -34,8 +34,13 @@ from mockserver.wire.field_types import Duration, Switch
 from mockserver.wire.replies import Members, reply_of
 
 _LOOK_AGAIN = 0.005
+"""Seconds between two looks at what is under way: nothing tells that all of it has ended, and an
+exploration waits hundreds of times."""
+
 _MOST_DUE = 100
 _MOST_ORDERS = "1000"
+"""As many as a page of the books has at most; a run with more asks for the other pages."""
+
 _ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 """An id of a charge, where a request names one."""
 
@@ -67,6 +72,7 @@ async def look(call: ControlCall[RunLook, RunLookQuery]) -> object:
     the calls in doubt, is that before the story ends."""
     sandbox, body = call.sandbox(), call.body
     after = call.since(sandbox, call.query.since)
+    # Taken before the wait: what comes while it lasts was not called by the run that has ended.
     entries = list(sandbox.journal.since(after))
     if body.timeout is not None:
         await _settle(call, sandbox, body.timeout)
@@ -89,7 +95,8 @@ async def look(call: ControlCall[RunLook, RunLookQuery]) -> object:
 async def _settle(
     call: ControlCall[RunLook, RunLookQuery], sandbox: Sandbox, timeout: Micros
 ) -> None:
-    """Wait until nothing is under way any more, so long at most."""
+    """Wait until nothing is under way any more, so long at most: money that is on its way would be
+    missing in what the run is judged by."""
     end = call.world.real_clock() + within_longest(timeout)
     while under_way(call, sandbox) and call.world.real_clock() < end:
         call.check_caller()
@@ -97,11 +104,16 @@ async def _settle(
 
 
 def _call(entry: JournalEntry, sandbox: Sandbox) -> Members:
-    """A call, or what came due, in short: only what decides how it can fail, and what it moved."""
-    asked = _object_of(entry.raw) if b'"token"' in entry.raw or entry.op == _BATCH else {}
+    """A call, or what came due, in short: only what decides how it can fail, and what it moved. A
+    charge by token can fail for an expired token, a batch that was taken in each of its rows."""
     status = status_of(entry)
-    is_batch = entry.op == _BATCH and status in _TAKEN
-    count = asked.get("count") if is_batch else None
+    request: Mapping[str, Any] = {}
+    # Of most requests nothing more is asked, and to read them all takes longer than the rest.
+    if b'"token"' in entry.raw or entry.op == _BATCH:
+        request = _object_of(entry.raw)
+    row_count = 0
+    if entry.op == _BATCH and status in _TAKEN and isinstance(request.get("count"), int):
+        row_count = request["count"]
     named = {found.decode() for found in _ID.findall(entry.path.encode() + b" " + entry.raw)}
     moved = {event.subject_id for event in entry.events if event.subject == "charge"}
     return reply_of(
@@ -110,15 +122,19 @@ def _call(entry: JournalEntry, sandbox: Sandbox) -> Members:
         path=mask_printed(entry.path),
         status=status,
         webhooks=len(entry.webhooks),
-        token=bool(asked.get("token")),
+        token=bool(request.get("token")),
         card=_card_of(entry),
-        rows=count if isinstance(count, int) else 0,
+        rows=row_count,
+        # A request may name other ids too: of customers, of batches.
         charges=sorted(moved | {charge for charge in named if charge in sandbox.charges}),
     )
 
 
 _BATCH, _TAKEN = "batch.create", (200, 201)
+"""The call that takes a batch, and the statuses that say that it was taken."""
+
 _CARD_DIGITS = 10
+"""The digits of a card that answers show: it is told by them from the other cards of a run."""
 
 
 def _card_of(entry: JournalEntry) -> str:

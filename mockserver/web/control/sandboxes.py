@@ -68,7 +68,8 @@ async def listing(call: ControlCall[ControlBody, SandboxQuery]) -> object:
     last_used_first = sorted(known_keys, key=sandboxes.used)[::-1]
     page = []
     for key in last_used_first[query.skip : query.skip + query.limit]:
-        # One whose rows cannot be read is counted, and its own calls say why.
+        # One whose rows cannot be read must not hide the others: it is counted, and its own calls
+        # say why.
         with suppress(NotKept):
             await sandboxes.storage.fetch([key])
             sandbox = sandboxes.get(key)
@@ -97,6 +98,7 @@ async def name(call: ControlCall[NamedSandbox, ControlBody]) -> object:
     """Give the sandbox of a key a name, opening it if need be. Raises ``Invalid`` (90) for
     either."""
     world, key, new_name = call.world, call.body.key, call.body.name
+    # Both are looked at before either is refused.
     faults = {}
     try:
         world.sandboxes.admit(key)
@@ -109,12 +111,13 @@ async def name(call: ControlCall[NamedSandbox, ControlBody]) -> object:
     await world.sandboxes.storage.fetch([key])
     sandbox = world.sandboxes.open(key, world.real_clock())
     await world.runner.catch_up(sandbox)
+    # Who knows the secret key may know the public one.
     return _named(call, sandbox, new_name, sandbox.public_key)
 
 
 def rename(call: ControlCall[SandboxName, ControlBody]) -> object:
-    """Give this sandbox a name. Raises ``Invalid`` (90) for one that holds its key or a card
-    number."""
+    """Give this sandbox a name; its id, which many know, is enough for that. So the public key is
+    masked. Raises ``Invalid`` (90) for a name that holds the key or a card number."""
     sandbox, new_name = call.sandbox(), call.body.name
     if _tells_a_secret(new_name, sandbox.key):
         raise invalid({"Name": _PUBLIC})
@@ -122,6 +125,7 @@ def rename(call: ControlCall[SandboxName, ControlBody]) -> object:
 
 
 def _tells_a_secret(name: str, key: str) -> bool:
+    """Whether a name would show everybody what masking hides: a card number, or the key."""
     return mask_text(name) != name or key in name
 
 
@@ -162,7 +166,8 @@ async def reset(call: ControlCall[ControlBody, ResetQuery]) -> object:
 
 
 _RESET_TOGETHER = 200
-"""Sandboxes that are emptied in one commit of the store."""
+"""Sandboxes that are emptied in one commit of the store, which waits for the disk: the more, the
+fewer waits, and the longer others wait for the commit."""
 
 
 async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]) -> None:
@@ -188,6 +193,7 @@ async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]
     # Each lot has a commit of its own, which may fail.
     for sandbox in filter(None, opened):
         await storage.kept(sandbox)
+        # What was in the store alone was in nobody's use, and does not stay in memory.
         was_stored_alone = sandbox.key in stored_beginnings
         if was_stored_alone and sandboxes.is_live(sandbox) and world.is_idle(sandbox, real):
             storage.put_away(sandbox)
@@ -208,7 +214,8 @@ def undo(call: AnyCall) -> object:
 
 
 def _sandbox_reply(call: AnyCall, sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    # A public key shown in full would give the secret one away: pk_X pairs with sk_X.
+    """A sandbox as answers have it, with its public key as the caller may see it: shown in full it
+    would give the secret one away, as pk_X pairs with sk_X."""
     return reply_of(
         "NamedSandboxAnswer",
         sandbox,
@@ -228,7 +235,8 @@ def object_counts(sandbox: Sandbox) -> dict[str, int]:
 
 
 def install_reply(sandbox: Sandbox, public_key: str) -> dict[str, object]:
-    """What is answered of a sandbox that an import or a fork has put in place."""
+    """What is answered of a sandbox that an import or a fork has put in place, with its public key
+    as the caller may see it."""
     return {
         "key": masked_key(sandbox.key),
         "publicKey": public_key,

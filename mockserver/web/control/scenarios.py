@@ -1,6 +1,12 @@
 """Scenarios and rules of a sandbox: list, replace, add, clear (``/__admin/scenarios``,
 ``/__admin/rules``); and what an editor of them needs: check a text without loading it, try it on
-the journal, texts to begin with."""
+the journal, texts to begin with.
+
+Scenarios are never changed. What is in force is a list of them, which a call puts in the place of
+the one before, as a whole or, with a fault in the text, not at all. A long text takes a second to
+read, so a thread reads it, and the sandbox is looked up again afterwards. The built-in test values
+stay last in the list, whatever is replaced: without them no test card would be declined.
+"""
 
 import asyncio
 import json
@@ -91,6 +97,7 @@ async def set_up(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     scenario, _ = await _read(call)
     if not scenario.said.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
+    # Said of each call in the journal: no client has asked for it.
     by = "control page" if is_own_page(call.headers) else "control API"
     return {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
 
@@ -139,8 +146,9 @@ def reports_of(call: AnyCall, sandbox: Sandbox) -> list[CountedRule]:
 
 
 def _put_in_force(call: AnyCall, scenarios: Sequence[Scenario]) -> dict[str, object]:
-    """Put scenarios in force in the place of a sandbox's own; ``notApplied`` names what counts only
-    when a sandbox opens, and this one was used."""
+    """Put scenarios in force in the place of a sandbox's own, and list them; ``notApplied`` names
+    what counts only when a sandbox opens, and this one was used: its ids have been drawn by another
+    seed already."""
     sandbox, directory = call.sandbox(), call.world.directory
     config = directory.config_under(scenarios)
     too_late = [] if sandbox.is_untouched() else _opening_keys(sandbox, scenarios)
@@ -157,6 +165,7 @@ def _opening_keys(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> list[str]:
     in_force = [scenario.said for scenario in sandbox.config.scenarios]
     keys = []
     for key in ("seed", "setup"):
+        # What says nothing, or the same again, changes nothing.
         known = [None, [], *(getattr(said, key) for said in in_force)]
         if any(getattr(scenario.said, key) not in known for scenario in scenarios):
             keys.append(key)
@@ -192,6 +201,7 @@ async def _read_soundly(call: AnyCall, read: Callable[[], T]) -> T:
         faults: dict[str, str] = {}
         for problem in refused.problems:
             place = f"line {problem.line}, column {problem.column}"
+            # Details have one text for each name, and a place may have several faults.
             words = f"{problem.path}: {problem.message}" if problem.path else problem.message
             faults[place] = f"{faults[place]}; {words}" if place in faults else words
         raise invalid(faults) from None
@@ -242,8 +252,10 @@ def _with_warnings(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]
 async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
     """On which kept entries each rule of a scenario would have fired; without a body, those of the
     rules in force. Raises ``Invalid`` (90) with line and column of every fault of the text."""
-    sandbox, tried = call.sandbox(), None
+    sandbox = call.sandbox()
     scenarios = list(sandbox.config.scenarios)
+    tried: Scenario | None = None
+    # A client that sends no body sends an empty object.
     if call.raw.strip() not in (b"", b"{}"):
         tried = await _read_soundly(call, lambda: _scenario_of_body(call))
         # The last is asked first, as one that is added.
@@ -256,6 +268,7 @@ async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
 
 
 def _dry_rule_reply(rule: DryRule) -> dict[str, object]:
+    """Where a rule would have fired, and where it nearly would have: what an author mends."""
     near_misses = [
         reply_of(
             "DryNearMissAnswer",
@@ -308,6 +321,7 @@ def _scenario_of_body(call: AnyCall, name: str = _POSTED) -> Scenario:
         raise invalid({"Body": "not UTF-8"}) from None
     match = _NAMED.fullmatch(body)
     if match is None:
+        # The usual case: a scenario is read once, with lines and columns, and not first as JSON.
         return reader.read_text(body, name)
     shipped_name = match[1]
     texts = {known: text for known, _, text in reader.shipped()}

@@ -40,11 +40,12 @@ class StateDocument(OpenBody):
     """A sandbox as it was exported."""
 
 
+# As lines an answer has another type than the route says, so it brings its headers itself.
 _LINES_HEADERS = ((b"content-type", LINES.encode()), NOSNIFF, NO_STORE)
 
 
 _PART = 256 * 1024
-"""Bytes of a part of an answer."""
+"""Bytes of a part of an answer: a line by itself costs more to send than to write."""
 
 
 async def export_state(call: ControlCall[ControlBody, StateQuery]) -> Reply | bytes:
@@ -122,6 +123,7 @@ def _read_object(parts: deque[bytes]) -> state_document.ReadState:
     """What a document says that is one object. Raises ``MalformedJson``, ``Invalid`` (90),
     ``ForeignDocument`` (90)."""
     raw = b"".join(parts)
+    # The body is not kept twice while it is read.
     parts.clear()
     document = loads(raw, unique=True) if raw.strip() else {}
     if not isinstance(document, dict):
@@ -136,7 +138,8 @@ def _read_lines(parts: deque[bytes]) -> state_document.ReadState:
 
 
 def _line_read(line: bytes, number: int) -> object:
-    """The value of a line. Raises ``MalformedJson`` with its number in the document."""
+    """The value of a line. Raises ``MalformedJson`` with its number in the document: read by itself
+    every line is the first."""
     try:
         return loads(line, unique=True)
     except MalformedJson as fault:

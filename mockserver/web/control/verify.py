@@ -94,6 +94,7 @@ _ELSEWHERE: Mapping[str, str] = {
 """Keys of ``when`` that mean nothing afterwards."""
 
 _MOST_TESTS = 1_000
+"""Tests of one expectation, each of which is asked of every entry."""
 
 _COUNTS = frozenset({"exactly", "min", "max"})
 _MOST = 1_000_000_000
@@ -165,7 +166,7 @@ class _Wanted:
 
 def _wanted(call: ControlCall[Expectations, SinceQuery]) -> _Wanted:
     """What the body asks to verify. Raises ``Invalid`` (90) naming every fault, and for nothing at
-    all."""
+    all: a misspelt verification must not pass."""
     # These are read from the document: their faults name the place in the list, which the types of
     # the body could not.
     requests, faults = expectations(call.document.get("requests", []))
@@ -189,13 +190,14 @@ def _read_each(
     read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]
 ) -> list[T]:
     """What ``read`` makes of each text of the list of a name; ``faults`` gets the words of those
-    that it refuses. Anything but a list is left to the types of the body."""
+    that it refuses, by place. Anything but a list is left to the types of the body."""
     texts = document.get(name)
     if not isinstance(texts, list):
         return []
     values: list[T] = []
     for place, text in enumerate(texts):
         try:
+            # What is no text is refused in the words for a text that means nothing.
             values.append(read(text if isinstance(text, str) else repr(text)))
         except ValueError as fault:
             faults[f"{name}[{place}]"] = mask_text(str(fault))
@@ -228,6 +230,7 @@ class Verification:
         words = f"{self.expected.text}: wanted {self.expected.bounds}, got {self.count}"
         if self.doubt is not None:
             return f"{words}, but {self.doubt}"
+        # Where too many have come, what nearly was one more explains nothing.
         if self.near and self.count < self.expected.bounds.least:
             entry, differences = self.near[0]
             words += f" (nearest is entry {entry.number}: {', '.join(differences)})"
@@ -257,6 +260,7 @@ async def judge(
     # Of those that fail as many tests the newest come first.
     closest = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.failed), -miss.entry.number))
     near = [(miss.entry, list(map(str, miss.failed))) for miss in closest]
+    # What was pushed out can only add to a count, which spoils none that may be exceeded.
     is_certain = expected.bounds.most is None and expected.bounds.hold(count)
     doubt = None if is_certain else loss
     return Verification(expected, count, matched[-MOST_SHOWN:], near, doubt)
@@ -284,6 +288,7 @@ def _compare(expected: Expected, entry: JournalEntry) -> _Comparison:
     failed = [list(expected.when.differences(attempt)) for attempt in attempts]
     passing = [attempt for attempt, tests in zip(attempts, failed, strict=True) if not tests]
     if not passing:
+        # A step has an attempt for each provider: the one that came nearest says most.
         return _Comparison(entry, 0, min(failed, key=len))
     if entry.op in expected.operations:
         return _Comparison(entry, 1)
@@ -294,7 +299,8 @@ def _compare(expected: Expected, entry: JournalEntry) -> _Comparison:
 
 def _attempts(entry: JournalEntry, operations: Set[str]) -> list[Attempt]:
     """What rules were asked with in an entry, or could have been, where that is one of some
-    operations, by its first or second name."""
+    operations, by its first or second name. Where no rule was asked, as none was in force, the
+    request is there all the same."""
     decisions = [decision for decision in entry.decisions if decision.is_about_request]
     request, headers = fields_of(entry), entry.headers
     if not decisions and entry.op in operations:
@@ -334,6 +340,7 @@ def expectations(document: object) -> tuple[list[Expected], dict[str, str]]:
 
 def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
     """The expectation of one item of the list; none where ``problems`` say why it is none."""
+    # ``charge.create`` alone is short for {op: charge.create}.
     if isinstance(raw, str):
         raw = {"op": raw}
     if not isinstance(raw, Mapping):
@@ -379,6 +386,7 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
     bounds = Expectation()
     if raw is None:
         return bounds
+    # ``count: 1`` is short for ``count: {exactly: 1}``; true is no number here.
     counts = {"exactly": raw} if type(raw) is int else raw
     with problems.at():
         if not isinstance(counts, Mapping) or not counts or counts.keys() - _COUNTS:

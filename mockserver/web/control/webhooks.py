@@ -2,6 +2,10 @@
 (``/__admin/webhooks``, ``/__admin/events``); and the built-in receiver (``/__inbox/<name>``), which
 keeps what arrives (``/__admin/inbox``).
 
+The receiver is for tests whose client has none: it is an address like any other, to which webhooks
+are really sent, so that signature, retries and order are those that a shop would meet. Anybody may
+send anything there. So what has arrived is only kept, bounded in number and size, and shown masked.
+
 Source: docs/webhooks.md.
 """
 
@@ -120,6 +124,7 @@ def _fits(delivery: Delivery, query: DeliveryQuery) -> bool:
 
 
 def _is_word(word: str, wanted: str | None) -> bool:
+    """Whether a word is the wanted one, in any letter case; any word is where none is wanted."""
     return wanted is None or word.lower() == wanted.lower()
 
 
@@ -143,7 +148,7 @@ async def listing(call: ControlCall[ControlBody, DeliveryQuery]) -> object:
 
 
 def get(call: AnyCall) -> object:
-    """One delivery. Raises ``NotFound`` (61)."""
+    """One delivery. Raises ``NotFound`` (61) also for one that was pushed out of the log."""
     delivery_id = call.path["delivery_id"]
     delivery = call.sandbox().deliveries.get(delivery_id)
     if delivery is None:
@@ -153,7 +158,8 @@ def get(call: AnyCall) -> object:
 
 
 def resend(call: AnyCall) -> object:
-    """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent."""
+    """Send a delivery again, now. Raises ``NotFound``, ``WrongState`` while it is being sent: its
+    state is that of one try."""
     sandbox = call.sandbox()
     delivery = deliveries.resend(sandbox, call.path["delivery_id"])
     call.world.runner.acted(sandbox)
@@ -227,6 +233,8 @@ class InboxEndpoint(Endpoint):
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     async def fetch(self, request: Request) -> None:
+        """Bring the sandbox from the store into memory, as for any request; also the one that the
+        address names, as webhooks carry no key in their headers."""
         await super().fetch(request)
         public_key = request.parameters.get("publicKey")
         if public_key is not None:
@@ -267,7 +275,8 @@ def inboxes(call: AnyCall) -> object:
 
 async def messages(call: ControlCall[ControlBody, InboxQuery]) -> object:
     """What has arrived at an inbox, oldest first; ``dropped`` counts arrivals at all inboxes that
-    are no longer kept. An inbox that nothing reached is empty."""
+    are no longer kept. An inbox that nothing reached is empty, and no error: a test asks before the
+    first webhook has come."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
     arrivals = sandbox.inboxes.arrivals(name)
     page = [arrival for arrival in arrivals if arrival.number > query.after][-query.limit :]
