@@ -433,6 +433,7 @@ class Store(SandboxStorage):
             self._writer.submit(self._file.shorten_log)
         self._fault = None
         self.commits += 1
+        self._scenarios.written(commit)
         self._index.update((stored.key, stored) for stored in sandboxes)
 
     def _end(self, failed: str | None) -> None:
