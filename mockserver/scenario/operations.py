@@ -7,6 +7,7 @@ people bring along from other tools and services, and what they are called here.
 docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -40,6 +41,10 @@ _FOREIGN_WORDS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in _
 """Keys of a rule, an outcome, a webhook and a later step, operators of a test and places of a
 transport fault, as other tools and people name them; by a word that only these have."""
 
+_NAME = re.compile(r"'?(\w+)(?:: \w+)?'?")
+"""What a foreign word is called here, where that is a name (with a value, as in ``exists: false``)
+and not an explanation."""
+
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
     """What is said of a key that no part has."""
@@ -54,6 +59,10 @@ def unknown_key(key: str, known: Sequence[str]) -> str:
 def meaning_of(word: str, known: Collection[str]) -> str:
     """What a word may mean that is not one of some known ones, as the end of a message."""
     foreign = next((words for own, words in _FOREIGN_WORDS.items() if own in known), {})
+    name = _NAME.fullmatch(foreign.get(word, ""))
+    if name is not None and name[1] not in known:
+        # Advice that would be refused next: no time that has passed is tested with ``eq``.
+        foreign = {}
     return hint(word, foreign, known)
 
 

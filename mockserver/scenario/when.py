@@ -204,7 +204,11 @@ def _test(
     path: str, wanted: object, patterns: Patterns, operations: frozenset[str] = ALL_OPERATIONS
 ) -> FieldTest:
     """A test of a path, its operands read as the values of the field are."""
-    check_operators(wanted)
+    if path == "age":
+        # It takes bounds alone. The check of all operators would advise some that are refused here.
+        wanted = _checked_bounds(wanted)
+    else:
+        check_operators(wanted)
     if path in _OPERANDS:
         wanted = _OPERANDS[path](wanted)
     known = known_path(path, operations)
@@ -333,7 +337,6 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
     "batch.row": _counted,
     "call": _counted,
     "in_flight": _counted,
-    "age": _checked_bounds,
     "card.brand": _brand,
     "card.bin": _bin,
     "card.last4": partial(_digits, most=4),
