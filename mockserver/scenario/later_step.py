@@ -17,7 +17,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.file_model import Empty, file_model, keys_of, only_one
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
-from mockserver.scenario.scalars import Duration, Positive, Text, read_text
+from mockserver.scenario.scalars import Duration, Positive, read_text
 from mockserver.scenario.values import excerpt, json_text
 
 STATES: Mapping[str, type[StrEnum]] = {
@@ -46,6 +46,9 @@ class SetMap:
 SETTABLE = tuple(keys_of(SetMap))
 """Fields that ``later: set`` may change."""
 
+_LONGEST_COMMENT = 10_000
+"""Characters: as many as a request may give."""
+
 _EVENT = r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+"
 _LONGEST_EVENT = 100
 
@@ -64,6 +67,17 @@ Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE EXPIRE")
 """What can happen to an object on its own, besides a change of its fields."""
 
 
+def _comment(value: object) -> str:
+    """The comment of a refund. It is stored and answered like one of a request, so it has the same
+    limit: no answer has a comment that a request could not have given."""
+    text = read_text(value)
+    if len(text) > _LONGEST_COMMENT:
+        raise ValueError(
+            f"got a text of {len(text):,} characters, wanted at most {_LONGEST_COMMENT:,}"
+        )
+    return text
+
+
 @file_model
 class LaterAmount:
     """How much is captured or refunded; absent: all."""
@@ -72,7 +86,7 @@ class LaterAmount:
     others = "{} or "
 
     amount: Positive | None = None
-    comment: Text | None = None
+    comment: Annotated[str, BeforeValidator(_comment, str | int)] | None = None
 
 
 def read_event(value: object) -> str:
