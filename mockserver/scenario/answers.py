@@ -57,7 +57,8 @@ def check_calls(
 
 def _check_call(call: CallMap, ids: set[str], problems: Problems) -> None:
     """Find what is wrong with the ids that a call names, or takes; ``ids`` are those of the calls
-    before it, and get its own."""
+    before it, and get its own. A slip is found here, with its line, and not when the call is
+    made."""
     texts = {"call": call.path, "body": call.body, "headers": call.headers, "expect": None}
     if call.expect is not None:
         texts["expect"] = call.expect.body
@@ -112,7 +113,8 @@ def unexpected(
 
 
 def _brief(answer: object) -> str:
-    """Code, message and details of an error; empty of any other answer."""
+    """Code, message and details of an error, which mostly say why the status is another; empty of
+    any other answer."""
     if not isinstance(answer, dict) or "message" not in answer:
         return ""
     words = f"{answer.get('code')} {answer['message']}"
@@ -187,7 +189,8 @@ def placeholders(value: object) -> Iterator[tuple[str, str]]:
 
 def filled(value: Any, answers: Mapping[str, object]) -> Any:
     """The value with every placeholder replaced. A text that is one placeholder becomes the member
-    itself, of any type. Raises ``LookupError`` naming a placeholder whose member no answer has."""
+    itself, of any type: an amount stays a number. Raises ``LookupError`` naming a placeholder whose
+    member no answer has."""
     if isinstance(value, str):
         whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:

@@ -1,4 +1,9 @@
-"""What rules are asked about: an attempt, and the stage of an operation at which they are asked."""
+"""What rules are asked about: an attempt, and the stage of an operation at which they are asked.
+
+A rule sees what is known at its stage: as a connection is made nothing but that, while a body is
+sent the head of the request, later all of it, and a provider only when one is asked. What costs
+something to find (stored values, other calls) is a function, called by the few rules that test it.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field

@@ -1,4 +1,6 @@
-"""What happens to an object later, without a call, as a file says it and as it runs.
+"""What happens to an object later, without a call, as a file says it and as it runs: a dispute,
+an agreement that its payer declines, a card that expires. The shop hears of it by a webhook, or
+never, and a scenario tests that it copes.
 
 Source: docs/scenario-language.md, later.
 """
@@ -173,7 +175,8 @@ class Later:
 
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
-    """What the payer of a challenge does on its own, when the file says so."""
+    """What the payer of a challenge does on its own, when the file says so: without it the test
+    acts for the payer, or the challenge waits."""
     if challenge.payer is None:
         return ()
     after = challenge.after

@@ -21,11 +21,12 @@ from mockserver.scenario.patterns import Pattern, Patterns, compile_pattern
 from mockserver.scenario.values import Value, as_text, canonical, excerpt, text_operand
 
 _LONGEST_SEARCHED = 1_000
-"""Characters of a text, and items of a list, that are searched."""
+"""Characters of a text, and items of a list, that are searched: a client may send megabytes, which
+every rule of a thousand would go through."""
 
 
 def _number(value: object) -> Decimal | None:
-    """The number that a value says; None where it says none."""
+    """The number that a value says, be it written as a text; None where it says none."""
     plain = canonical(value)
     if isinstance(plain, Decimal) and plain.is_finite():
         return plain
@@ -33,6 +34,7 @@ def _number(value: object) -> Decimal | None:
 
 
 def _values(wanted: object) -> frozenset[Value]:
+    """The operand of ``in``; no value would ever pass an empty list."""
     if not isinstance(wanted, list) or not wanted:
         raise ValueError(f"got {excerpt(wanted)}, wanted a list of values")
     return frozenset(map(canonical, wanted))
@@ -62,7 +64,7 @@ def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
 
 
 def _step(wanted: object) -> Decimal:
-    """The operand of ``every``."""
+    """The operand of ``every``, by which numbers are divided: not 0."""
     step = _bound(wanted)
     if step < 1 or step % 1:
         raise ValueError(f"got {excerpt(wanted)}, wanted a whole number from 1 on")
@@ -88,12 +90,14 @@ def _contains(got: object, wanted: tuple[str, Value]) -> bool:
 
 
 def _matches(got: object, wanted: Pattern) -> bool:
+    """A field that is absent matches nothing, not even a pattern of any text."""
     if got is None:
         return False
     return wanted.fullmatch(as_text(got)[:_LONGEST_SEARCHED]) is not None
 
 
 def _presence(wanted: object) -> bool:
+    """The operand of ``exists``."""
     if not isinstance(wanted, bool):
         raise ValueError(f"got {excerpt(wanted)}, wanted true or false")
     return wanted
@@ -193,7 +197,7 @@ class FieldTest:
 
     @property
     def searches(self) -> int:
-        """How many of its checks search."""
+        """How many of its checks search: a sandbox takes only so many of them."""
         return sum(OPERATORS[word].searches for word, _ in self.operators)
 
     def difference(self, attempt: Attempt) -> Difference | None:
@@ -268,7 +272,7 @@ ORDER = ("above", "gt", "gte", "below", "lt", "lte", "between")
 
 def check_operators(wanted: object) -> None:
     """Raise ``ValueError`` for an operator that does not exist, or an operand that no test can
-    have."""
+    have. Done before operands are read as values of the field, whose refusals say less."""
     if isinstance(wanted, list):
         raise ValueError("got a list, wanted a value or a map such as {in: [...]}")
     if not isinstance(wanted, dict):

@@ -47,7 +47,8 @@ and not an explanation."""
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
-    """What is said of a key that no part has."""
+    """What is said of a key that no part has: a slip of YAML, a word of another tool, the nearest
+    key, or else all keys."""
     words = unspaced(key, known) or meaning_of(key, known)
     if not words:
         words = "; there is nothing more to say here: write {}"
@@ -57,7 +58,8 @@ def unknown_key(key: str, known: Sequence[str]) -> str:
 
 
 def meaning_of(word: str, known: Collection[str]) -> str:
-    """What a word may mean that is not one of some known ones, as the end of a message."""
+    """What a word may mean that is not one of some known ones, as the end of a message. Which table
+    of foreign words helps is told by what is known: each is under a word that only its part has."""
     foreign = next((words for own, words in _FOREIGN_WORDS.items() if own in known), {})
     name = _NAME.fullmatch(foreign.get(word, ""))
     if name is not None and name[1] not in known:
@@ -171,7 +173,8 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
 
 
 def _operation_meant(pattern: str, known: Collection[str]) -> str:
-    """Which operation is meant by a name that none has, as the end of a message."""
+    """Which operation is meant by a name that none has, as the end of a message: the same object
+    with another verb, those of the object, or the nearest name."""
     subject, _, verb = pattern.partition(".")
     translated = f"{subject}.{VERBS.get(verb, '')}"
     if translated in known:

@@ -80,9 +80,9 @@ SECRET = frozenset({"number", "ccv"})
 @cache
 def names_of(annotation: Any) -> Mapping[str, Any]:
     """The names that a path may go on with from a value of a type, in camelCase, and the types that
-    they lead to.
+    they lead to: its fields and properties, under their own names and those of the wire.
 
-    ``*`` stands for any name; secrets have none.
+    ``*`` stands for any name; secrets have none, nor has ``seq``, the place in a table.
     """
     origin, args = get_origin(annotation), get_args(annotation)
     if _is_union(annotation):
@@ -130,7 +130,8 @@ def followed(annotation: Any, path: str) -> Any:
 
 
 def kind_of(annotation: Any) -> Kind:
-    """How tests read the values of a type."""
+    """How tests read the values of a type. One that may hold several types is compared as text:
+    none of them is right for all."""
     types = {annotation}
     if _is_union(annotation):
         types = {arg for arg in get_args(annotation) if arg is not NoneType}
@@ -147,6 +148,7 @@ def kind_of(annotation: Any) -> Kind:
 
 
 def _is_union(annotation: Any) -> bool:
+    """Both ways to write a union have a type of their own."""
     return get_origin(annotation) in (Union, UnionType)
 
 
@@ -165,7 +167,7 @@ class Field:
 
 def fields_of(operations: Collection[str]) -> Mapping[str, Field]:
     """The fields that the request of any of some operations may have. Where two read one
-    differently, it is a text."""
+    differently, it is a text: a rule for both has one test, which compares what was sent."""
     by_name: dict[str, Field] = {}
     for op in operations:
         for name, field in parts_of(op).items():
@@ -220,6 +222,8 @@ def _field(word: str) -> tuple[str, Field]:
 
 @cache
 def _choice(name: str) -> Kind:
+    """The kind of an enumeration, by the names of its module and class. One for all fields that
+    have it: kinds are compared by identity."""
     # The colon says where the module ends, so that no module of the name of the class is looked
     # for.
     return choice(resolve_name(f"mockserver.domain.{name.replace('.', ':', 1)}"))
@@ -305,7 +309,7 @@ def has_age(operations: Collection[str]) -> bool:
 
 def check_there(path: str, operations: Collection[str]) -> None:
     """Raise ``ValueError`` for a path to a stored object that is there in none of some operations,
-    with those that are."""
+    with those that are: the rule would never fire."""
     group, _, rest = path.partition(".")
     if group not in ("age", "state"):
         return
@@ -412,7 +416,8 @@ def _of_call(operations: Collection[str]) -> Known:
 
 
 def _of_state(path: str, rest: str) -> Known:
-    """A field of a stored object, or whether there is one."""
+    """A field of a stored object, or whether there is one. Objects are read when a rule asks, by
+    the resolver of the attempt."""
     _refuse_secret(path, rest.rsplit(".", 1)[-1])
     kind, dot, below = rest.partition(".")
     entity = STORED.get(snake(kind))
@@ -443,6 +448,7 @@ def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
     if first == "metadata" and len(parts) == 2:
         return Known(_metadata_reader(parts[1]))
     if kind is TEXT and len(parts) == 1:
+        # Most tests are of these: nothing to walk, and nothing to read.
         return Known(lambda attempt: attempt.request.get(first))
     return Known(lambda attempt: kind.read(walked(attempt.request, parts)), kind)
 

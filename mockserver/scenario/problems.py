@@ -66,8 +66,8 @@ class ScenarioRefused(MockserverError):
 
 
 def more_follow(file: str, line: int, column: int) -> ScenarioProblem:
-    """What stands in the place of faults beyond the first ``MOST_FAULTS``, where the next one
-    was."""
+    """What stands in the place of faults beyond the first ``MOST_FAULTS``, where the next one was:
+    without it a file would seem right once these are mended."""
     words = f"more faults follow, of which at most {MOST_FAULTS} are told"
     return ScenarioProblem(file, line, column, "", words)
 

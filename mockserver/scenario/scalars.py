@@ -36,6 +36,7 @@ _DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
 
 
 def _text(value: object, wanted: str) -> str:
+    """A value that must be a text; ``wanted`` says which."""
     if not isinstance(value, str):
         raise ValueError(f"got {excerpt(value)}, wanted {wanted}")
     return value
@@ -95,7 +96,7 @@ def read_id(value: object) -> str:
 
 
 def read_text(value: object) -> str:
-    """A text; a plain number counts as its digits."""
+    """A text; a plain number counts as its digits, as YAML reads ``reference: 42``."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return _text(value, "a text")

@@ -28,6 +28,8 @@ UNAVAILABLE = 503
 """The status that says that a request was not taken."""
 _BODILESS = (204, 205, 304)
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where an answer ends: with a wrong one it cannot be read."""
+
 _UNREADABLE = _FRAMING | {"content-encoding"}
 _HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _HEADER_VALUE = r"[\t\x20-\x7e\xa0-\xff]*"
@@ -143,19 +145,21 @@ Hold = Annotated[int | HoldUntil, BeforeValidator(_hold, HoldUntil | DurationTex
 
 
 def _header_name(name: str) -> str:
+    """Refuse a name that HTTP does not allow: the server could not send it."""
     if re.fullmatch(_HEADER_NAME, name) is None:
         raise ValueError(f"got '{name[:60]}', which is not the name of a header")
     return name
 
 
 def _header_value(text: str) -> str:
+    """Refuse what does not fit one header: a line break would begin another."""
     if re.fullmatch(_HEADER_VALUE, text) is None:
         raise ValueError("wanted one line of Latin-1 text")
     return text
 
 
 def _pause(value: object) -> object:
-    """Whole seconds: a number of them, or a duration."""
+    """Whole seconds, as Retry-After has them: a number of them, or a duration."""
     if isinstance(value, str) and not value.isdigit():
         pause = read_duration(value)
         if pause % SECOND:
@@ -261,12 +265,14 @@ class Transport:
             )
 
     def _names(self, kind: FaultKind) -> bool:
-        """Whether the key of a kind is given; ``close_after: 0`` is."""
+        """Whether the key of a kind is given; ``close_after: 0`` is, which cuts before the first
+        byte."""
         value = getattr(self, kind.value)
         return value is not None and value is not False
 
     def _check_place(self, kind: FaultKind, word: str) -> None:
-        """Set the kind, which a file names by ``word``, if it fits where the fault strikes."""
+        """Set the kind, which a file names by ``word``, if it fits where the fault strikes: what
+        changes an answer needs one, what slows the reading of a body is too late after that."""
         object.__setattr__(self, "kind", kind)
         if self.virtual and (not self.delay or self.at not in _WHOLE):
             raise ValueError(
@@ -279,7 +285,8 @@ class Transport:
             raise ValueError("delay cannot be used at: connect, which has only reset")
 
     def _check_answer(self) -> None:
-        """Refuse headers and a body that an answer of the status cannot have."""
+        """Refuse headers and a body that an answer of the status cannot have: no service sends
+        these, and clients would read on into the next answer."""
         if self.status is None:
             return
         for name in self.headers or ():
@@ -316,7 +323,8 @@ class Transport:
 
     @property
     def may_retry(self) -> bool:
-        """Whether a body of the scenario's own tells the client that it may try again."""
+        """Whether a body of the scenario's own tells the client that it may try again: then a
+        retry is not held against it."""
         return isinstance(self.body, Mapping) and self.body.get("isRetryable") is True
 
     @property
@@ -331,7 +339,8 @@ class Transport:
 
     @property
     def comes_first(self) -> bool:
-        """Whether it must be decided before anything has been asked of a provider."""
+        """Whether it must be decided before anything has been asked of a provider: what is to reach
+        the service several times, or later, has not reached it yet."""
         return self.at is At.RECEIVE and (
             self.virtual or self.kind in (FaultKind.COPIES, FaultKind.HOLD)
         )
@@ -407,7 +416,8 @@ def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> ob
 
 
 def unfound(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> list[str]:
-    """The paths that change nothing of a JSON value, each in words."""
+    """The paths that change nothing of a JSON value, each in words: the journal warns of them, as a
+    misspelt path spoils nothing, and the client seems to cope."""
     unfound = []
     for path, member in edit.items():
         # A value that is equal to none: what it may be set to may be what is there.
@@ -442,7 +452,7 @@ def _changed(value: object, path: Sequence[str], member: object) -> object:
 
 
 def _put(holder: Any, key: str | int, rest: Sequence[str], member: object) -> None:
-    """Set a member of a holder, or one below it, or take it out."""
+    """Set a member of a holder, or one below it, or take it out. The holder is a copy already."""
     if rest:
         holder[key] = _changed(holder[key], rest, member)
     elif member is _GONE:

@@ -1,5 +1,11 @@
 """``when``: the tests that an attempt must pass, as a file says them and as they are made.
 
+Each key becomes one test of a field (``matching``), its operands read as the field's own values are
+(``paths``, and ``_OPERANDS`` for fields of few values): a test that nothing can pass is a slip of
+its author, and is refused when the file is read. Three keys are no tests of the attempt itself:
+``nth`` and ``idle`` go by how often, or when, the key of the rule was seen, so the director tests
+them once it has counted; ``clock`` is a span of sandbox time (``Window``).
+
 Source: docs/scenario-language.md, when.
 """
 
@@ -79,7 +85,8 @@ class When:
 
     def differences(self, attempt: Attempt, first: Micros | None = None) -> Iterator[Difference]:
         """Every test that an attempt fails, then the span of time if it lies outside, when the
-        sandbox took its first decision at ``first``, or takes it now."""
+        sandbox took its first decision at ``first``, or takes it now. One by one: most rules fail
+        their first test, and nobody asks for the rest."""
         for test in self.tests:
             difference = test.difference(attempt)
             if difference is not None:
@@ -134,7 +141,8 @@ def operations_of(when: Mapping[str, object], problems: Problems) -> frozenset[s
 
 
 def named_in(wanted: object) -> frozenset[str]:
-    """The operations that ``op`` names in full, not by a glob."""
+    """The operations that ``op`` names in full, not by a glob: who names one means it, and is told
+    when a word of the rule has no place there."""
     return frozenset(
         pattern
         for pattern in _patterns(wanted)
@@ -191,7 +199,8 @@ def _test_of(
 
 
 def _meant_by(key: str, operations: frozenset[str]) -> str:
-    """What an unknown key of ``when`` may mean, as the end of a message."""
+    """What an unknown key of ``when`` may mean, as the end of a message. Most are fields of the
+    request, without the ``request.`` before them."""
     if key.startswith("card."):
         return " - did you mean 'card'?"
     if key in fields_of(operations):
@@ -231,7 +240,8 @@ def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
 
 
 def _wanted_values(wanted: object) -> list[object]:
-    """The values that a test wants a field to be, or not to be."""
+    """The values that a test wants a field to be, or not to be. Operands of other operators, such
+    as bounds, need be no value that the field can have."""
     if not isinstance(wanted, dict):
         return [wanted]
     values = [operand for word, operand in wanted.items() if word in ("eq", "ne")]
@@ -286,7 +296,8 @@ def _declared(wanted: object, declared: frozenset[str]) -> None:
 
 
 def _operands(wanted: object, read: Callable[[object, str], object], word: str = "eq") -> object:
-    """A test with each operand as ``read`` gives it; it is told the operator."""
+    """A test with each operand as ``read`` gives it; it is told the operator, as half a card number
+    may be the operand of ``starts_with`` and not of ``eq``."""
     if isinstance(wanted, dict):
         return {key: _operands(operand, read, key) for key, operand in wanted.items()}
     if isinstance(wanted, list):
@@ -295,7 +306,7 @@ def _operands(wanted: object, read: Callable[[object, str], object], word: str =
 
 
 def _brand(wanted: object) -> object:
-    """Brands in any letter case."""
+    """Brands in any letter case: people write Visa, and texts are compared letter by letter."""
 
     def upper(value: object, _: str) -> object:
         return value.upper() if isinstance(value, str) else value
@@ -305,7 +316,8 @@ def _brand(wanted: object) -> object:
 
 def _digits(wanted: object, most: int, word: str = "eq") -> object:
     """The digits of a test of leading or last ones: all ``most`` of them, or fewer where the test
-    is of a beginning or an end."""
+    is of a beginning or an end. More are refused: no scenario needs a full card number, and what a
+    rule tests is shown."""
 
     def read(value: object, word: str) -> object:
         if word in ("exists", "matches"):
@@ -322,7 +334,8 @@ def _digits(wanted: object, most: int, word: str = "eq") -> object:
 
 
 def _bin(wanted: object) -> object:
-    """Fewer leading digits than are kept of a card mean a beginning."""
+    """Fewer leading digits than are kept of a card mean a beginning: an issuer is known by 4 to 6,
+    and none would be equal to what is kept."""
     if isinstance(wanted, dict):
         return _digits(wanted, _MOST_BIN_DIGITS)
     text = _digits(wanted, _MOST_BIN_DIGITS, "starts_with")
@@ -355,7 +368,7 @@ def _month_day(value: object) -> object:
 
 
 def _weekday(value: object) -> object:
-    """A day of the week, by its first three letters."""
+    """A day of the week, by its first three letters, also for the hint: Monday means mon."""
     if value not in WEEKDAYS:
         hint = nearest(str(value)[:3].lower(), WEEKDAYS)
         raise ValueError(f"got {excerpt(value)}, allowed: {', '.join(WEEKDAYS)}{hint}")
@@ -441,7 +454,8 @@ class Window:
             raise ValueError(f"got for: {duration_text(self.for_)}, wanted more than 0{most}")
 
     def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:
-        """Whether an instant lies within, when what says no start begins at ``begins``."""
+        """Whether an instant lies within; what says no start, as ``for`` alone, begins at
+        ``begins``."""
         if self.daily:
             return self._holds_daily(now, self.zone or zone)
         start, end = self.start, self.end
@@ -467,7 +481,8 @@ class Window:
         return False
 
     def _is_on(self, midnight: Micros) -> bool:
-        """Whether the span begins on a day, by its midnight."""
+        """Whether the span begins on a day, by its midnight. The day counts on which it begins, so
+        that Saturday's night does not end at midnight."""
         if self.days is None and self.month_days is None:
             return True
         date = datetime_of(min(max(midnight, EARLIEST), LATEST))
@@ -497,4 +512,5 @@ class Window:
 
 
 def _point_words(at: Micros, is_time_of_day: bool) -> str:
+    """A bound of a span, as explanations say it."""
     return f"{duration_text(at)} after midnight" if is_time_of_day else iso(at)
