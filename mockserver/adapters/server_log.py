@@ -46,6 +46,7 @@ class ServerLog:
         self._write("error", self._worded(line))
 
     def _write(self, level: str, line: str) -> None:
+        """Print a line on standard error, unless its level is below the least."""
         if LOG_LEVELS.index(level) >= self._least:
             # A log on a disk that is full must not stop what it reports.
             with suppress(OSError):
@@ -107,7 +108,8 @@ class RequestLog:
             self.echo(line, err=True)
 
     def echo(self, line: str, *, err: bool = False) -> None:
-        """Print a line, one for standard error a little later as long as this is not closed."""
+        """Print a line, one for standard error a little later as long as this is not closed. Its
+        order with the requests stays so."""
         if not err or self._closing.is_set():
             self._echo(line, err=err)
         elif self._waiting.qsize() < MOST_WAITING:

@@ -152,10 +152,12 @@ def _one_escape(pair: re.Match[str]) -> str:
 
 
 def _problem(file: str, mark: Any, message: str) -> ScenarioProblem:
+    """A fault at a mark of the parser; the path of the part is not known yet."""
     return ScenarioProblem(file, *_place(mark), "", message)
 
 
 def _place(mark: Any) -> tuple[int, int]:
+    """Line and column as people count, from 1; a fault without a mark is one of the whole file."""
     return (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
 
 
@@ -236,6 +238,7 @@ class _Reader:
         return value
 
     def _check_depth(self, event: Any, path: Path) -> None:
+        """Refuse a part so deep that reading it, which calls itself, would end the process."""
         if len(path) >= MAX_DEPTH:
             self._stop(event, f"got parts nested deeper than {MAX_DEPTH}")
 
@@ -293,6 +296,7 @@ class _Reader:
         return anchored.value
 
     def _no_tag(self, event: Any) -> None:
+        """Refuse ``!!str 5`` and the like: a tag says of a value what it does not look like."""
         if event.tag is not None:
             self._complain(
                 event,
@@ -369,10 +373,13 @@ class _Writer(yaml.SafeDumper):
         return self.represent_scalar("tag:yaml.org,2002:str", data, style)
 
     def choose_scalar_style(self) -> str:
+        """Double quotes everywhere, as in the shipped scenarios."""
         return super().choose_scalar_style().replace("'", '"')
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Items of a list stand deeper than its key, as in the shipped scenarios."""
         super().increase_indent(flow, indentless=False)
 
 
+# Else it would quote what older YAML takes for something else than a text, such as 18:05 and NO.
 _Writer.yaml_implicit_resolvers = {}

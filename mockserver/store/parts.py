@@ -152,6 +152,7 @@ class TablePart(NotedPart):
         table.listeners += (self._hear,)
 
     def _hear(self, _: Table[Any], row: Any, __: Any) -> None:
+        """A row is new, or has another content; which one it had before does not matter."""
         self.note(row.seq, _IN_TABLE)
 
     def written(self, number: int, value: object) -> object:
@@ -174,6 +175,7 @@ class TablePart(NotedPart):
                 row = value_of(self._row_class, line, cards)
             except NONSENSE as fault:
                 raise DamagedSandbox(self.name, fault) from fault
+            # Its key says its place, and its line does not.
             row.seq = seq
             return row
 
@@ -199,6 +201,7 @@ _NOTHING: dict[Any, tuple[int, Any]] = {}
 
 
 def _as_it_is(value: object) -> object:
+    """How a value is written whose type its memory names."""
     return value
 
 
@@ -270,6 +273,7 @@ class LinesPart(Part):
         self._mark: object = None
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        # What has changed since the mark, or all there is: then what is not among it is gone.
         lines = self._observer.lines(self._mark)
         self._mark = lines.mark
         for number, line in lines.by_number.items():
@@ -367,6 +371,7 @@ class BatchPart(Part):
         return sum(len(batch.rows) for batch in self._new_batches())
 
     def _new_batches(self) -> Sequence[Batch]:
+        """The batches of which nothing was stored yet: none is ever taken out."""
         return self._table.rows[len(self._stored) :]
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
@@ -419,7 +424,8 @@ def _progress_of(batch: Batch) -> tuple[object, ...]:
 
 
 class RuleKeysPart(NotedPart):
-    """How often the keys of rules were seen, and their rules fired for them."""
+    """How often the keys of rules were seen, and their rules fired for them. The other counters of
+    a rule are a few numbers, in the head; of keys there may be as many as calls."""
 
     def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
         super().__init__("rule_keys", changed_parts)
@@ -485,7 +491,7 @@ class SchedulePart(NotedPart):
         sandbox.schedule.on_change = self.note
 
     def take(self, rows: PartRows, cards: CardRegistry) -> None:
-        """Have this planned."""
+        """Have this planned, in the list of the schedule itself, which is a heap."""
         self._entries[:] = [read_plain(ScheduledWork, raw, cards) for _, raw in rows]
         heapify(self._entries)
 
@@ -506,6 +512,7 @@ class DeliveriesPart(NotedPart):
         self._log.on_change = self._hear
 
     def _hear(self, delivery_id: str) -> None:
+        """A delivery is new, has changed, or was dropped."""
         delivery = self._log.get(delivery_id)
         if delivery is None:
             self.note(self._numbers.pop(delivery_id), None)

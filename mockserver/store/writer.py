@@ -219,16 +219,18 @@ class Store(SandboxStorage):
         return sandbox
 
     def used(self, key: str) -> int:
-        """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
+        """When the sandbox of a key was last used, as ``Sandbox.used`` counts: lists show the last
+        used first, whether or not they are in memory."""
         stored = self._index.get(key)
         return stored.used if stored is not None else 0
 
     def last_used(self) -> int:
-        """When any sandbox was last used."""
+        """When any sandbox was last used: this server counts on from there."""
         return max((stored.used for stored in self._index.values()), default=0)
 
     def put_away(self, sandbox: Sandbox) -> bool:
-        """Drop a sandbox from memory; False while a commit of it is still to come."""
+        """Drop a sandbox from memory; False while a commit of it is still to come: the file would
+        give back what it was before."""
         is_changed = sandbox in self._writing.sandboxes or sandbox in self._next.sandboxes
         if is_changed or sandbox.key not in self._index:
             return False
