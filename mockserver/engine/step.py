@@ -86,7 +86,7 @@ def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
     """The other calls of a sandbox that are not answered yet, as rules see them."""
     others = (step for step in sandbox.holding.in_flight.values() if step.asked is not asked)
     return [
-        (step.asked.op, partial(state_of, sandbox, step.asked, step.result.about))
+        UnderWay(step.asked.op, partial(state_of, sandbox, step.asked, step.result.about))
         for step in others
     ]
 

@@ -171,14 +171,14 @@ def _kind(value: object) -> str:
     return excerpt(value)
 
 
-_PLACEHOLDER = r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
+_PLACEHOLDER = r"\{(?P<call>[A-Za-z0-9_-]+)\.(?P<path>[A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
 
 
 def placeholders(value: object) -> Iterator[tuple[str, str]]:
     """Every placeholder in the texts of a value: the id of the call, and the whole of it."""
     if isinstance(value, str):
         for match in re.finditer(_PLACEHOLDER, value):
-            yield match[1], match[0]
+            yield match["call"], match[0]
     elif isinstance(value, Mapping):
         for member in value.values():
             yield from placeholders(member)
@@ -205,10 +205,12 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
 
 def _member(placeholder: re.Match[str], answers: Mapping[str, object]) -> object:
     """The member of an answer that a placeholder stands for. Raises ``LookupError``."""
-    text, call_id, path = placeholder[0], placeholder[1], placeholder[2]
+    call_id = placeholder["call"]
     answer = answers.get(call_id)
-    member = walked(answer, path.split("."))
+    member = walked(answer, placeholder["path"].split("."))
     if member is None:
         members = f", it has {', '.join(map(str, answer))}" if isinstance(answer, Mapping) else ""
-        raise LookupError(f"{text}: the answer of '{call_id}' has no such member{members}")
+        raise LookupError(
+            f"{placeholder[0]}: the answer of '{call_id}' has no such member{members}"
+        )
     return member

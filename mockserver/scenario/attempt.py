@@ -8,7 +8,7 @@ something to find (stored values, other calls) is a function, called by the few 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
@@ -19,8 +19,11 @@ Stage = StrEnum("Stage", "CONNECT UPLOAD ARRIVAL PROVIDER")
 has arrived, as a provider is asked to act."""
 
 
-UnderWay: TypeAlias = tuple[str, Callable[[str], object]]
-"""Another call of the sandbox: its operation, and what resolves its paths of stored values."""
+class UnderWay(NamedTuple):
+    """Another call of the sandbox: its operation, and what resolves its paths of stored values."""
+
+    op: str
+    state: Callable[[str], object]
 
 
 @mutable

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Reader
@@ -48,8 +48,15 @@ def _bound(wanted: object) -> Decimal:
     return limit
 
 
-def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
-    """The operand of ``between``."""
+class Bounds(NamedTuple):
+    """The operand of ``between``: both numbers pass."""
+
+    low: Decimal
+    high: Decimal
+
+
+def _bounds(wanted: object) -> Bounds:
+    """The operand of ``between``, as a file writes it: a list of two numbers."""
     if not isinstance(wanted, list) or len(wanted) != 2:
         raise ValueError(
             f"got {excerpt(wanted)}, wanted a list of the lowest and the highest number, both "
@@ -60,7 +67,11 @@ def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
         raise ValueError(
             f"got [{excerpt(wanted[0])}, {excerpt(wanted[1])}], wanted the lower one first"
         )
-    return low, high
+    return Bounds(low, high)
+
+
+def _is_between(got: Decimal, wanted: Bounds) -> bool:
+    return wanted.low <= got <= wanted.high
 
 
 def _step(wanted: object) -> Decimal:
@@ -81,12 +92,23 @@ def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bo
     return holds_of_number
 
 
-def _contains(got: object, wanted: tuple[str, Value]) -> bool:
+class _Sought(NamedTuple):
+    """The operand of ``contains``: as a part of a text, and as an item of a list, which may be
+    written as another type."""
+
+    part: str
+    item: Value
+
+
+def _sought(wanted: object) -> _Sought:
+    return _Sought(text_operand(wanted), canonical(wanted))
+
+
+def _contains(got: object, wanted: _Sought) -> bool:
     """In a list an item that is equal, in a text a part of it."""
-    text, same = wanted
     if isinstance(got, (list, tuple)):
-        return any(canonical(item) == same for item in got[:_LONGEST_SEARCHED])
-    return text in as_text(got)[:_LONGEST_SEARCHED]
+        return any(canonical(item) == wanted.item for item in got[:_LONGEST_SEARCHED])
+    return wanted.part in as_text(got)[:_LONGEST_SEARCHED]
 
 
 def _matches(got: object, wanted: Pattern) -> bool:
@@ -132,27 +154,15 @@ OPERATORS: Mapping[str, Operator] = {
     "lt": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lte": Operator("at most ", _bound, _counts(operator.le), "<= "),
     "every": Operator("a multiple of ", _step, _counts(lambda got, wanted: got % wanted == 0)),
-    "between": Operator(
-        "between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])
-    ),
+    "between": Operator("between ", _bounds, _counts(_is_between)),
     "starts_with": Operator(
         "a text beginning with ", text_operand, lambda got, wanted: as_text(got).startswith(wanted)
     ),
     "ends_with": Operator(
         "a text ending with ", text_operand, lambda got, wanted: as_text(got).endswith(wanted)
     ),
-    "contains": Operator(
-        "something containing ",
-        lambda wanted: (text_operand(wanted), canonical(wanted)),
-        _contains,
-        searches=True,
-    ),
-    "matches": Operator(
-        "a text wholly matching ",
-        compile_pattern,
-        _matches,
-        searches=True,
-    ),
+    "contains": Operator("something containing ", _sought, _contains, searches=True),
+    "matches": Operator("a text wholly matching ", compile_pattern, _matches, searches=True),
     "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
 }
 

@@ -110,6 +110,7 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     if outcome.transport is not None and outcome.transport.at is At.UPLOAD:
         yield "at: upload", ops.BODIES
     for path, operations in FITS.items():
+        # ``transport.edit`` is a part of a part, with other operations than the whole.
         part: object = outcome
         for name in path.split("."):
             part = getattr(part, name, None)

@@ -262,10 +262,11 @@ def compile_rule(
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
     if len(problems.faults) > faults_before or plan is None:
         return None
+    line, _ = problems.place()
     return Rule(
         id=model.id,
         file=problems.file,
-        line=problems.place()[0],
+        line=line,
         text=digest(json.dumps(raw, sort_keys=True, default=str)).hex(),
         stage=stage,
         operations=operations,

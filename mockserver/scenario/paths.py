@@ -333,7 +333,7 @@ def overlap(kind: str) -> Reader:
         own = attempt.state(path)
         if own is None:
             return None
-        is_shared = any(own == state(path) for _, state in attempt.under_way())
+        is_shared = any(own == other.state(path) for other in attempt.under_way())
         return kind if is_shared else None
 
     return read
@@ -348,8 +348,13 @@ NAMED = ("call", "in_flight", DAY_OF_CLOCK, *_PLAIN)
 
 
 def day_reader(zone: Zone) -> Reader:
-    """Reads the day of a call (2031-03-01) in a zone."""
-    return lambda attempt: iso(zone.wall(attempt.now))[:10]
+    """Reads the day of a call (2031-03-01) in a zone: a shop's limits begin anew at its own
+    midnight."""
+
+    def read(attempt: Attempt) -> str:
+        return iso(zone.wall(attempt.now))[:10]
+
+    return read
 
 
 def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known:
@@ -388,14 +393,18 @@ def _of_header(name: str, operations: Collection[str]) -> Known:
         raise ValueError(
             f"no request comes in for {' and '.join(sorted(operations))}, so there are no headers"
         )
-    return Known(lambda attempt: attempt.headers.get(folded))
+
+    def read(attempt: Attempt) -> str | None:
+        return attempt.headers.get(folded)
+
+    return Known(read)
 
 
 def _of_calls_in_flight(operations: Collection[str]) -> Known:
     """How many calls of some operations are not answered yet, this one included."""
 
     def read(attempt: Attempt) -> int:
-        return 1 + sum(op in operations for op, _ in attempt.under_way())
+        return 1 + sum(other.op in operations for other in attempt.under_way())
 
     return Known(read, NUMBER)
 
@@ -429,7 +438,11 @@ def _of_state(path: str, rest: str) -> Known:
         )
     # A path to the object itself asks whether there is one.
     value_kind = kind_of(followed(entity, below)) if dot else TEXT
-    return Known(lambda attempt: attempt.state(rest), value_kind)
+
+    def read(attempt: Attempt) -> object:
+        return attempt.state(rest)
+
+    return Known(read, value_kind)
 
 
 def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
@@ -447,10 +460,17 @@ def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
     kind = _field_at(path, parts, operations)
     if first == "metadata" and len(parts) == 2:
         return Known(_metadata_reader(parts[1]))
+
+    def read_text(attempt: Attempt) -> object:
+        return attempt.request.get(first)
+
+    def read_below(attempt: Attempt) -> object:
+        return kind.read(walked(attempt.request, parts))
+
+    # Most tests are of texts at the top: nothing to walk, and nothing to read.
     if kind is TEXT and len(parts) == 1:
-        # Most tests are of these: nothing to walk, and nothing to read.
-        return Known(lambda attempt: attempt.request.get(first))
-    return Known(lambda attempt: kind.read(walked(attempt.request, parts)), kind)
+        return Known(read_text)
+    return Known(read_below, kind)
 
 
 def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> Kind:

@@ -259,13 +259,22 @@ def _row(
     """A row of the catalogue, of the texts of its columns. Messages are not among them: they are
     those of the service's codes."""
     error = Code[code] if code else None
-    if name in _TAKEN:
-        in_words = (int(error), error.message) if error is not None else (None, None)
-        return DeclineRow(name, meaning, _TAKEN[name], *in_words)
+    taken = _TAKEN.get(name)
+    if error is None and taken is not None:
+        return DeclineRow(name, meaning, taken)
     if error is None:
         raise ValueError(f"{name} has no code")
-    codes = (int(error), error.message, gateway_code or None, gateway_message or None)
-    return DeclineRow(name, meaning, Decline(name, *codes, retry == "yes"), *codes, retry == "yes")
+    if taken is not None:
+        return DeclineRow(name, meaning, taken, int(error), error.message)
+    refusal = Decline(
+        name,
+        int(error),
+        error.message,
+        gateway_code or None,
+        gateway_message or None,
+        is_retryable=retry == "yes",
+    )
+    return updated(DeclineRow(name, meaning, refusal), refusal)
 
 
 CATALOGUE: Mapping[str, DeclineRow] = {
@@ -320,7 +329,7 @@ class DeclineMap:
         if code is None:
             if self.name is None:
                 raise ValueError("wanted the name of a refusal, or an errorCode of your own")
-            base = row or decline(self.name)
+            base = decline(self.name)
             message = base.error_message
         else:
             base = row or _unlisted(self.name or f"error_{code}", code)
@@ -328,6 +337,7 @@ class DeclineMap:
             if base is not row or code != row.error_code:
                 # Another code than the row's: the service's own words for that, if it has any.
                 message = _MESSAGES.get(code, message)
+        # What the file says stands in the place of what the row says.
         return replace(
             updated(base, self),
             error_message=self.error_message or message,

@@ -337,9 +337,9 @@ class Rule:
         or object that the call is about."""
         if self.key is None:
             return attempt.subject or ""
-        if len(self.key) == 1:
-            return key_text(self.key[0](attempt))
         parts = [key_text(read(attempt)) for read in self.key]
+        if len(parts) == 1:
+            return parts[0]
         # Escaped, so that ("a|b", "c") and ("a", "b|c") are two keys.
         return "|".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
 

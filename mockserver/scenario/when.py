@@ -50,7 +50,7 @@ from mockserver.scenario.operations import (
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.patterns import Patterns
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.scalars import Duration, Point, ZoneName
+from mockserver.scenario.scalars import Duration, Point, TimePoint, ZoneName
 from mockserver.scenario.values import excerpt
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -403,11 +403,11 @@ class Window:
 
     def __post_init__(self) -> None:
         points = [point for point in (self.from_, self.to) if point is not None]
-        is_timed = any(is_time_of_day for _, is_time_of_day in points)
+        is_timed = any(point.is_time_of_day for point in points)
         on_days = self.days is not None or self.month_days is not None
         self._check_keys(points, is_timed=is_timed, on_days=on_days)
-        start = self.from_[0] if self.from_ is not None else None
-        end = self.to[0] if self.to is not None else None
+        start = self.from_.at if self.from_ is not None else None
+        end = self.to.at if self.to is not None else None
         daily = on_days or is_timed
         self._check_bounds(start, end, daily=daily)
         if start is not None and self.for_ is not None:
@@ -416,9 +416,7 @@ class Window:
         for name, value in (("start", start), ("end", end), ("daily", daily)):
             object.__setattr__(self, name, value)
 
-    def _check_keys(
-        self, points: list[tuple[Micros, bool]], *, is_timed: bool, on_days: bool
-    ) -> None:
+    def _check_keys(self, points: list[TimePoint], *, is_timed: bool, on_days: bool) -> None:
         """Refuse keys that do not go together."""
         if () in (self.days, self.month_days):
             raise ValueError("got no day, wanted at least one")
@@ -426,7 +424,7 @@ class Window:
             raise ValueError("got nothing, wanted at least one of from, to, for, days, month_days")
         if self.to is not None and self.for_ is not None:
             raise ValueError("got to and for, only one of them is allowed")
-        if len({is_time_of_day for _, is_time_of_day in points}) > 1:
+        if len({point.is_time_of_day for point in points}) > 1:
             raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
         if is_timed or not (points or self.for_ is not None):
             return
@@ -498,7 +496,7 @@ class Window:
         words = []
         for word, point in (("from", self.from_), ("to", self.to)):
             if point is not None:
-                words.append(f"{word} {_point_words(*point)}")
+                words.append(f"{word} {_point_words(point)}")
         if self.for_ is not None:
             words.append(f"for {duration_text(self.for_)}")
         if self.days:
@@ -511,6 +509,8 @@ class Window:
         return " ".join(words)
 
 
-def _point_words(at: Micros, is_time_of_day: bool) -> str:
+def _point_words(point: TimePoint) -> str:
     """A bound of a span, as explanations say it."""
-    return f"{duration_text(at)} after midnight" if is_time_of_day else iso(at)
+    if point.is_time_of_day:
+        return f"{duration_text(point.at)} after midnight"
+    return iso(point.at)

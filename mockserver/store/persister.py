@@ -77,7 +77,7 @@ PAGED: Mapping[str, Callable[[Any], bool]] = {
     "tokens": attrgetter("challenged"),
 }
 """Tables whose objects have pages at addresses without a key, and which of the objects begin with
-one."""
+one. A browser brings no key, so the store must find the sandbox by the object's id."""
 
 BEGINNING = (SETTLED, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
@@ -94,6 +94,7 @@ _INSTANTS = ("now", "horizon", "journal.opened")
 _plain_of = attrgetter(*_PLAIN)
 
 _Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
+"""A profile, and the answers that differ from it: what ``Assumed`` is made of."""
 
 
 @mutable
@@ -282,7 +283,8 @@ class SandboxPersister:
         ``DamagedSandbox``."""
         sandbox, cards = self.sandbox, self.sandbox.cards
         with _naming(HEAD):
-            head: Head = read_plain(Head, stored[HEAD][0][1], cards)
+            [(_, plain)] = stored[HEAD]
+            head: Head = read_plain(Head, plain, cards)
             self._take_tallies(head.tallies)
         for observer in sandbox.observers:
             observer.take_counters(head.judged)
@@ -380,7 +382,8 @@ def _read_settled(stored: StoredRows, scenarios: StoredScenarios) -> tuple[Settl
     """What seldom changes in a sandbox, and the config that follows from it. Raises
     ``DamagedSandbox``."""
     with _naming(SETTLED):
-        settled: Settled = read_plain(Settled, stored[SETTLED][0][1], CardRegistry(""))
+        [(_, plain)] = stored[SETTLED]
+        settled: Settled = read_plain(Settled, plain, CardRegistry(""))
         config = scenarios.config(settled.scenarios)
     return settled, _config(settled, config)
 

@@ -11,7 +11,7 @@ milliseconds, and its rules much memory.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mockserver.domain.ids import digest
 from mockserver.engine.card_registry import CardRegistry
@@ -66,7 +66,7 @@ class StoredScenarios:
         a text may have 2 MB, and every new sandbox under it would write it again."""
         places = []
         for scenario in scenarios:
-            place, line = _line_of(scenario)
+            place, line = _kept(scenario)
             places.append(place)
             self._read.setdefault(place, scenario)
             if line is None or place in self._in_file or place in commit.scenarios:
@@ -95,13 +95,14 @@ class StoredScenarios:
         if place not in self._read:
             # Those that the server has read are the same value in all sandboxes.
             for scenario in self._configs.config.scenarios:
-                self._read.setdefault(_line_of(scenario)[0], scenario)
+                self._read.setdefault(_kept(scenario).place, scenario)
         if place not in self._read:
             self._read[place] = self._parsed(place)
         return self._read[place]
 
     def _parsed(self, place: str) -> Scenario:
-        """Read the scenario of a place. Raises ``LookupError``."""
+        """Read the scenario of a place. A newer version may refuse it: its sandbox cannot go on
+        under other rules. Raises ``LookupError``."""
         reader = self._configs.reader
         if place.startswith(_BUILT_IN):
             shipped = {name: text for name, _, text in reader.shipped()}
@@ -117,14 +118,21 @@ class StoredScenarios:
             raise LookupError(f"scenario {name}: {refused}") from None
 
 
-def _line_of(scenario: Scenario) -> tuple[str, bytes | None]:
-    """The place of a scenario and the line that the file has there; None for a built-in one, which
+class _Kept(NamedTuple):
+    """The place of a scenario, and the line that the file has there: None of a built-in one, which
     every version brings along."""
+
+    place: str
+    line: bytes | None
+
+
+def _kept(scenario: Scenario) -> _Kept:
+    """How a scenario is kept. One that came as a map has no text, and its plain data are kept."""
     if scenario.builtin:
-        return _BUILT_IN + scenario.name, None
+        return _Kept(_BUILT_IN + scenario.name, None)
     text = scenario.text or write_any(scenario.source)
     line = line_of([scenario.name, scenario.file, text])
-    return digest("scenario", line).hex(), line
+    return _Kept(digest("scenario", line).hex(), line)
 
 
 def _lines_of(rows: StoredRows) -> dict[str, bytes]:
