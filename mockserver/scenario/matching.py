@@ -48,14 +48,14 @@ def _bound(wanted: object) -> Decimal:
     return limit
 
 
-class Bounds(NamedTuple):
+class _Range(NamedTuple):
     """The operand of ``between``: both numbers pass."""
 
     low: Decimal
     high: Decimal
 
 
-def _bounds(wanted: object) -> Bounds:
+def _bounds(wanted: object) -> _Range:
     """The operand of ``between``, as a file writes it: a list of two numbers."""
     if not isinstance(wanted, list) or len(wanted) != 2:
         raise ValueError(
@@ -67,10 +67,10 @@ def _bounds(wanted: object) -> Bounds:
         raise ValueError(
             f"got [{excerpt(wanted[0])}, {excerpt(wanted[1])}], wanted the lower one first"
         )
-    return Bounds(low, high)
+    return _Range(low, high)
 
 
-def _is_between(got: Decimal, wanted: Bounds) -> bool:
+def _is_between(got: Decimal, wanted: _Range) -> bool:
     return wanted.low <= got <= wanted.high
 
 
