@@ -56,9 +56,8 @@ class ServerLog:
         """A line of the log; ``name`` is that of its member in JSON, and its first word in text."""
         if not self._as_json:
             return line if name == "message" else f"{name}: {line}"
-        return json.dumps(
-            {"time": iso(machine_now())[:23] + "Z", name: line}, separators=(",", ":")
-        )
+        to_the_millisecond = iso(machine_now())[:23] + "Z"
+        return json.dumps({"time": to_the_millisecond, name: line}, separators=(",", ":"))
 
 
 class LibraryMessages(logging.Handler):

@@ -211,7 +211,8 @@ class _Reader:
         self._problems.append(_problem(self._file, event.start_mark, message))
 
     def _count(self, event: Any, nodes: int) -> None:
-        """So many nodes more are read, or used again."""
+        """So many nodes more are read, or used again: ten lines of aliases may stand for millions
+        of values."""
         self._nodes += nodes
         if self._nodes > MAX_NODES:
             self._stop(
@@ -250,6 +251,7 @@ class _Reader:
             yield event
 
     def _list(self, start: Any, path: Path) -> list[object]:
+        """The list that begins with an event; its items have their places in the path."""
         self._check_depth(start, path)
         items: list[object] = []
         for event in self._until(yaml.SequenceEndEvent):
@@ -257,6 +259,7 @@ class _Reader:
         return items
 
     def _map(self, start: Any, path: Path) -> dict[str, object]:
+        """The map that begins with an event: the parser gives keys and values in turn."""
         self._check_depth(start, path)
         members: dict[str, object] = {}
         for event in self._until(yaml.MappingEndEvent):

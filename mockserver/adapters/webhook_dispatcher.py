@@ -161,7 +161,8 @@ class WebhookDispatcher:
         return is_kept and self._is_live(sandbox)
 
     def _note(self, sandbox: Sandbox, receiver: str, *, is_timed_out: bool) -> None:
-        """A receiver has let a try time out, or has answered."""
+        """A receiver has let a try time out, or has answered: one that was silent gets everything
+        in order again then."""
         counts = self._timed_out.setdefault(sandbox, Counter())
         if is_timed_out:
             counts[receiver] += 1

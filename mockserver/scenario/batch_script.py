@@ -1,5 +1,9 @@
 """What happens to a batch and its rows, as a file says it and as it runs.
 
+A batch is many payments in one request, which the service works off in the background. The client
+asks how far it is, and reads the results of the rows at the end. So a scenario says what becomes of
+which rows, how fast they come, whether they ever end, and what is wrong with the results.
+
 Source: docs/scenario-language.md, batch.
 """
 

@@ -47,6 +47,8 @@ class FailedTest:
         return f"{self.path}: wanted {self.wanted}, got {self._got_in_words()}"
 
     def _got_in_words(self) -> str:
+        """What the test got, as a ``Difference`` would say it; masked, as it may be a card
+        number."""
         match self.kind:
             case Got.NOTHING:
                 return "nothing"
@@ -110,7 +112,7 @@ def kept_decisions(
     decisions: Sequence[Decision], request: Mapping[str, object], most_failed: int = MOST_FAILED
 ) -> tuple[StageDecision, ...]:
     """The decisions of a step that asked for ``request``, as they are kept; of all of them together
-    at most ``most_failed`` tests that rules failed."""
+    at most ``most_failed`` tests that rules failed, as a thousand rules would fill the journal."""
     kept: list[StageDecision] = []
     for decision in decisions:
         if decision.passing:
@@ -182,8 +184,9 @@ def attempt_of(
     call: int | None = None,
     connection: str | None = None,
 ) -> Attempt:
-    """What the rules were asked with, by the request of the step. What is stored, and which calls
-    are under way, has changed since: it is as if there were none."""
+    """What the rules were asked with, by the request of the step: to say of each rule why it did
+    not fire. What is stored, and which calls are under way, has changed since: it is as if there
+    were none."""
     said = decision.said
     return Attempt(
         op=decision.op,

@@ -177,6 +177,7 @@ class Ruleset:
     """
 
     def __init__(self, scenarios: Reversible[Scenario]) -> None:
+        """Work out once what each request would otherwise have to ask of every rule."""
         self.by_id = _rules_by_id(scenarios)
         self.rules = list(self.by_id.values())
         self.id = digest("rules", *(f"{rule.id} {rule.text}" for rule in self.rules)).hex()
@@ -437,6 +438,7 @@ class Director:
         return [self._counted(rule, now) for rule in self.ruleset.rules]
 
     def _counted(self, rule: Rule, now: Micros | None) -> CountedRule:
+        """A rule with its counters, as it stands at ``now``, or as it first fired."""
         tally = self.tallies.rules.get(rule.id) or Tally.of(rule)
         at = now if now is not None else tally.first or 0
         return CountedRule(rule, tally, at)
@@ -504,13 +506,12 @@ def exhausted(rule: Rule) -> Outcome:
     """The refusal of a call that comes after the end of a sequence with ``at_end: fail``, in a form
     that the stage can give: a provider declines, before that the request is refused."""
     message = f"The sequence of rule '{rule.id}' is used up and says at_end: fail"
+    code = int(Code.UNKNOWN_ERROR)
     if rule.stage is Stage.PROVIDER:
         return Outcome(
-            provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False)
+            provider=Decline("sequence_exhausted", code, message, None, None, is_retryable=False)
         )
-    return Outcome(
-        transport=Transport(At.RECEIVE, status=400, body=ErrorBody(Code.UNKNOWN_ERROR, message))
-    )
+    return Outcome(transport=Transport(At.RECEIVE, status=400, body=ErrorBody(code, message)))
 
 
 def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
@@ -528,4 +529,7 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
         problem = f"means nothing in {attempt.op}"
     # Declined rather than passed over: a test that misspells an outcome must not see an approval.
     message = f"{named.path}: got {excerpt(name)}, which {problem}"
-    return Outcome(provider=Decline("unknown_outcome", 90, message, None, None, is_retryable=False))
+    code = int(Code.VALIDATION_ERROR)
+    return Outcome(
+        provider=Decline("unknown_outcome", code, message, None, None, is_retryable=False)
+    )

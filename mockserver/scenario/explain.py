@@ -115,8 +115,9 @@ def told(
     decisions: Sequence[StageDecision],
     attempt_of: Callable[[StageDecision], Attempt],
 ) -> list[str]:
-    """The same of a step that has happened, by its decisions: stage by stage, once for each
-    provider that was asked. ``attempt_of`` says what the rules were asked with."""
+    """Which rules a step has met that has happened, and why the others did not fire, by its
+    decisions: stage by stage, once for each provider that was asked. ``attempt_of`` says what the
+    rules were asked with."""
     lines: list[str] = []
     for stage in _stages(rules, op):
         deciding = [decision for decision in decisions if decision.stage is stage]
@@ -226,6 +227,7 @@ def _asked(
 
 
 def _named(operations: frozenset[str]) -> str:
+    """The operations of a rule in one line: of many the first."""
     names = sorted(operations)
     words = " or ".join(names[:_MOST_NAMED])
     return f"{words} ..." if len(names) > _MOST_NAMED else words

@@ -2,6 +2,13 @@
 
 A model is a record that pydantic checks as it reads a file: the value that was read is the value
 that runs. What pydantic needs for that is made when the first file comes.
+
+Pydantic finds every fault at once, and makes the schema for editors of the same classes. But it
+speaks of types of Python and of union members, and knows neither the line of a fault nor which key
+was meant. So each model reads its part by ``_read``, around pydantic: that says what may stand
+there at all, words unknown keys with the nearest known one, and stops where a file has more faults
+than anybody is told. ``in_words`` then says each fault in terms of the file, at a path that
+``Problems`` knows the line of.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -62,6 +69,7 @@ def file_model(cls: type[T]) -> type[T]:
     reading knows. ``words`` are what explanations say of it.
     """
     model: Any = record(cls)
+    # What was read may be a card number, and messages go to logs.
     model.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True)
     model.read_model = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
     return model  # type: ignore[no-any-return]

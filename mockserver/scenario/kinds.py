@@ -92,6 +92,7 @@ def choice(choices: type[Enum]) -> Kind:
     other_words: Mapping[str, Enum] = getattr(choices, "other_words", dict)()
 
     def reading(value: object) -> object:
+        """The word of the member that the API takes a value for; None where it refuses it."""
         member = member_of(value)
         if member is None:
             return None

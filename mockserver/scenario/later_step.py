@@ -109,7 +109,8 @@ class Emit:
 
 
 def _check_set(changes: Mapping[str, object]) -> None:
-    """Refuse a path that ``set`` may not change, and a value that it cannot have."""
+    """Refuse a path that ``set`` may not change, and a value that it cannot have. The map is kept
+    as it is written: it is a list of changes, and ``SetMap`` has their keys for editors alone."""
     if not changes:
         raise ValueError(f"set: wanted at least one of {', '.join(SETTABLE)}")
     for path, value in changes.items():

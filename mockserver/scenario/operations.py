@@ -199,6 +199,7 @@ def _operations_called(call: str) -> str:
         is_meant = method.upper() in ("", known_method)
         if is_meant and _leads_along(parts, known_path.strip("/").split("/")):
             path_by_operation.setdefault(f"'{operation}'", known_path)
+    # A path without ids means what it says: /charge/search is no charge of that id.
     exact = [name for name, known_path in path_by_operation.items() if "{" not in known_path]
     return " or ".join(exact or path_by_operation)
 

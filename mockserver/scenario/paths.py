@@ -330,6 +330,7 @@ def overlap(kind: str) -> Reader:
     path = f"{kind}.{next(iter(names_of(STORED[kind])))}"
 
     def read(attempt: Attempt) -> str | None:
+        """The kind, which is what ``overlaps: charge`` wants, or None."""
         own = attempt.state(path)
         if own is None:
             return None
@@ -530,6 +531,7 @@ def _metadata_reader(name: str) -> Reader:
     folded = name.lower()
 
     def read(attempt: Attempt) -> object:
+        """The value under the very name, else under the first that differs by letter case."""
         metadata = attempt.request.get("metadata")
         if not isinstance(metadata, dict):
             return None

@@ -65,6 +65,7 @@ def compile_pattern(wanted: object) -> Pattern:
     import re2
 
     options = re2.Options()
+    # What is wrong is said below; which part of a text a group has met, nobody asks.
     options.log_errors = False
     options.never_capture = True
     options.max_mem = _MOST_OF_PATTERN

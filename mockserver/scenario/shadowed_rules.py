@@ -104,6 +104,7 @@ class _Seen:
 
     @staticmethod
     def of(rule: Rule) -> "_Seen":
+        """A rule, looked at once for the thousand pairs in which it stands."""
         levels: set[str] = set()
         for outcome in rule.plan.outcomes:
             levels |= _levels(outcome)
@@ -113,7 +114,7 @@ class _Seen:
     @property
     def quiet(self) -> str:
         """What it sets that says nothing of the answer of a provider or of the connection; empty
-        when it says more."""
+        when it says more. Such a rule seems to leave the answer to later ones, and does not."""
         if not self.levels <= _QUIET:
             return ""
         return " and ".join(sorted(self.levels))
@@ -269,7 +270,8 @@ def _without_effect(outcome: Outcome) -> str | None:
 
 
 def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
-    """The tightest bounds of a test: it may have several, as ``gt: 5`` beside ``between``."""
+    """The tightest bounds of a test, which may have several. Each is a number and 0, or 1 or -1
+    where the number itself does not pass: so ``gt: 5`` compares as more than ``gte: 5``."""
     low, high = operands.get("between", (-_ENDLESS, _ENDLESS))
     least = [(operands[word], over) for word, over in _LEAST.items() if word in operands]
     most = [(operands[word], under) for word, under in _MOST.items() if word in operands]

@@ -4,6 +4,11 @@
 A path names members from the outside in, ``paymentInformation.card``; a number names an element of
 a list from 0, ``*`` each of them. Source: docs/scenario-language.md, transport.
 ``web.transport_faults`` performs the faults.
+
+A fault is of one kind, alone or with a delay. ``_KINDS`` says of each kind where it fits and what
+it leaves the client with, and those who ask (placing, findings, explorations) ask ``Transport`` for
+that, not for the kind: a new kind is a row. What matters most is the ``doubt``: a client that gets
+no readable answer cannot know whether its payment was taken.
 """
 
 import re
@@ -312,9 +317,9 @@ class Transport:
 
     @property
     def _is_told(self) -> bool:
-        """Whether the answer of a status says what happened: an error body does, unless the
-        operation has happened already. Then only that of a service that is away vouches for
-        something."""
+        """Whether the answer of a status says what happened: an error body does. After the
+        operation has happened a client believes it only with a status of 503, which says that the
+        request was not taken."""
         if self.at is At.ANSWER and self.status != UNAVAILABLE:
             return False
         if isinstance(self.body, ErrorBody):

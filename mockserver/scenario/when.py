@@ -266,7 +266,8 @@ def _checked_bounds(wanted: object) -> object:
 
 
 def _among(wanted: object, allowed: tuple[str, ...]) -> object:
-    """A test of a field that holds one of a few words. Raises ``ValueError`` for another."""
+    """A test of a field that holds one of a few words. Raises ``ValueError`` for another, which
+    the field never equals."""
     for value in _wanted_values(wanted):
         if value not in allowed:
             raise ValueError(
@@ -320,6 +321,7 @@ def _digits(wanted: object, most: int, word: str = "eq") -> object:
     rule tests is shown."""
 
     def read(value: object, word: str) -> object:
+        """An operand as digits. Raises ``ValueError``."""
         if word in ("exists", "matches"):
             return value
         text = "" if isinstance(value, bool) or value is None else str(value)

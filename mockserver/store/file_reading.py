@@ -160,6 +160,7 @@ def examined(path: Path, *, whole: bool = True) -> tuple[list[StoredSandbox], se
             return index, numbers
         except (sqlite3.Error, ValueError, TypeError) as problem:
             if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
+                # That says nothing of what is in the file: ``_reading`` has words for it.
                 raise
             raise StoreDamaged(f"{path} is damaged: {_words(problem)}; {_readable(db)}") from None
 

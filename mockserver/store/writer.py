@@ -165,8 +165,8 @@ class Store(SandboxStorage):
         return keys
 
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
-        """How sandboxes began that are only in the file; their content is not read. Raises
-        ``NotKept`` (43)."""
+        """How sandboxes began that are only in the file; their content is not read: a reset of all
+        needs no more of them. Raises ``NotKept`` (43)."""
         away = [
             self._index[key]
             for key in keys
@@ -247,7 +247,7 @@ class Store(SandboxStorage):
 
     def delete(self, sandbox: Sandbox) -> None:
         """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is
-        there as before."""
+        there as before. The index lacks it from now on, so that nobody reads it back meanwhile."""
         key = sandbox.key
         self._next.deleted[key] = self._index.pop(key, None)
         self._close(key)
