@@ -468,6 +468,7 @@ def diff_of(what: str) -> str:
 
 
 def _file_diff(path: str, insertions: list[Insertion]) -> list[str]:
+    """The part of a diff that changes one file, or makes it."""
     now = text_of(ROOT / path)
     then = added_to(now, insertions, path)
     old_name = f"a/{path}" if now else "/dev/null"

@@ -1,5 +1,5 @@
 """Files of the product that are printed from its code, so that the server reads them and does not
-load that code.
+load that code: a start is quick. Tests print each again, and fail where the file is another.
 
 python -m tools.derived           write them; so does python -m tools.docs
 python -m tools.derived FILE      write that one alone
@@ -74,21 +74,27 @@ def _mark(annotation: Any, inner: type[Body] | None) -> str:
     parts = list(parts_of(annotation))
     origins = [get_origin(part) for part in parts]
     chosen = _enum_of(annotation) if inner is None else None
-    many = "[]" if list in origins else "*" if dict in origins else ""
+    many = ""
+    if list in origins:
+        many = "[]"
+    elif dict in origins:
+        many = "*"
     if chosen is not None:
         return f"{many}!{chosen.__module__.removeprefix('mockserver.domain.')}.{chosen.__name__}"
-    return many or next(
-        (mark for kind, mark in _MARKS.items() if inner is None and kind in parts), ""
-    )
+    if many or inner is not None:
+        return many
+    return next((mark for kind, mark in _MARKS.items() if kind in parts), "")
 
 
 def _enum_of(annotation: Any) -> type[Enum] | None:
+    """The first enumeration inside an annotation, such as one that may also be None."""
     if isinstance(annotation, type):
         return annotation if issubclass(annotation, Enum) else None
-    return next((found for part in get_args(annotation) if (found := _enum_of(part))), None)
+    return next(filter(None, map(_enum_of, get_args(annotation))), None)
 
 
 def _line(name: str, words: Iterable[str]) -> str:
+    """A name and its fields in one paragraph; nothing for one without fields."""
     if not words:
         return ""
     text = " ".join([name, *sorted(words)])
@@ -131,11 +137,17 @@ def examples() -> str:
     # What only reads leaves the sandbox as it is, so all of them may share one.
     reading = [row for row in CONTROL_ROUTES if row.method == "GET"]
     groups = [reading, *([row] for row in CONTROL_ROUTES if row.method != "GET")]
-    asked = {name: made for rows in groups for name, made in asyncio.run(_asked(rows)).items()}
-    made = {name: asked[name] for name in (f"{row.method} {row.path}" for row in CONTROL_ROUTES)}
+    answers: dict[str, dict[str, Any]] = {}
+    for rows in groups:
+        answers |= asyncio.run(_asked(rows))
+    made = {_name(row): answers[_name(row)] for row in CONTROL_ROUTES}
     # The folder of the checkout differs from machine to machine.
     folder = f"{shipped_file(TEST_VALUES).parent}/"
     return json.dumps(made, indent=1, ensure_ascii=False).replace(folder, "scenarios/") + "\n"
+
+
+def _name(row: Any) -> str:
+    return f"{row.method} {row.path}"
 
 
 async def _asked(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:
@@ -161,40 +173,49 @@ async def _asked(rows: Iterable[Any]) -> dict[str, dict[str, Any]]:
             "/charge/card", json={**ORDER, "amount": 5}, headers={"x-secretkey": "sk_other"}
         )
         names = {"$charge": charge["chargeId"], "$webhook": webhook["id"], "$other": other["id"]}
-        return {
-            f"{row.method} {row.path}": await _example(client, row, names, exported) for row in rows
-        }
+        return {_name(row): await _example(client, row, names, exported) for row in rows}
 
 
 async def _example(
     client: AsyncClient, row: Any, names: Mapping[str, str], exported: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The example of a row and its answer; ``names`` are the ids that stand for names in it."""
+    """The example of a row and its answer; ``names`` are the ids that stand for names in it, such
+    as ``$charge``. What is exported, and so a document that is sent, is shown in part."""
     given = {name: names.get(value, value) for name, value in row.example.items() if name != "body"}
     body = row.example.get("body")
+    is_document = body == "$exported"
     path = row.path.format(**given)
     query = {name: value for name, value in given.items() if f"{{{name}}}" not in row.path}
-    sent = (
-        {"content": json.dumps(exported if body == "$exported" else body)}
-        if body is not None
-        else {}
-    )
+    content = None
+    if body is not None:
+        content = json.dumps(exported if is_document else body)
     answer = await client.request(
-        row.method, path, params=query, headers={"content-type": "application/json"}, **sent
+        row.method,
+        path,
+        params=query,
+        headers={"content-type": "application/json"},
+        content=content,
     )
     if answer.status_code != row.success:
         raise ValueError(f"{row.method} {path}: {answer.status_code} {answer.text}")
     shown = answer.json() if row.media == "application/json" else answer.text
-    made = {"parameters": given} if given else {}
-    made |= {} if body is None else {"body": _some(exported) if body == "$exported" else body}
-    return {**made, "answer": _some(shown) if row.reply == "DocumentAnswer" else _short(shown)}
+    made: dict[str, Any] = {}
+    if given:
+        made["parameters"] = given
+    if body is not None:
+        made["body"] = _some(exported) if is_document else body
+    made["answer"] = _some(shown) if row.reply == "DocumentAnswer" else _short(shown)
+    return made
 
 
 def _short(value: Any) -> Any:
     """A value with fewer items and characters, as an example shows it."""
     match value:
         case str():
-            return value if len(value) <= _LONGEST else f"{value[:_LONGEST].rsplit(None, 1)[0]} ..."
+            if len(value) <= _LONGEST:
+                return value
+            # No word is cut.
+            return f"{value[:_LONGEST].rsplit(None, 1)[0]} ..."
         case list():
             return [_short(item) for item in value[:_MOST_ITEMS]]
         case dict():

@@ -49,7 +49,9 @@ BLOCK = re.compile(
     r"-->\n```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
-TABLE = re.compile(r"(<!-- table: (?P<name>[\w-]+) -->)\n.*?(<!-- end -->)", re.DOTALL)
+TABLE = re.compile(
+    r"(?P<begin><!-- table: (?P<name>[\w-]+) -->)\n.*?(?P<end><!-- end -->)", re.DOTALL
+)
 # What differs from run to run: durations and the folder.
 VOLATILE = [(re.compile(r"\bin \d+\.\d\ds\b"), "in 0.50s")]
 
@@ -92,7 +94,8 @@ class Session:
                 raise Untrue(f"{line}: not ready: {(self.folder / '.log').read_text()}")
             time.sleep(0.02)
         self.ports[PORT] = port_file.read_text().strip()
-        if tls := re.search(r"tls on https://localhost:(\d+)", (self.folder / ".log").read_text()):
+        tls = re.search(r"tls on https://localhost:(\d+)", (self.folder / ".log").read_text())
+        if tls is not None:
             self.ports[TLS_PORT] = tls[1]
 
     def run(self, command: str) -> str:
@@ -100,6 +103,7 @@ class Session:
         if self.shell.stdin is None or self.shell.stdout is None:
             raise Untrue("the shell was started without pipes")
         self.commands += 1
+        # The shell goes on after a command: a line of its own says where one has ended.
         mark = f"--end of command {self.commands}--"
         self.shell.stdin.write(f"{self.as_real(command)}\necho '{mark}'\n")
         self.shell.stdin.flush()
@@ -117,6 +121,7 @@ class Session:
         return shown
 
     def _as_shown(self, printed: str) -> str:
+        """What was printed, with the ports of the page."""
         for shown, real in self.ports.items():
             printed = printed.replace(f":{real}", f":{shown}")
         return printed
@@ -222,7 +227,10 @@ def tabled(page: str) -> str:
     # Not before ``tools.derived`` has written: what is imported reads its files, once.
     from tools import tables
 
-    return TABLE.sub(lambda found: f"{found[1]}\n{tables.PRINT[found['name']]()}\n{found[3]}", page)
+    def printed(table: re.Match[str]) -> str:
+        return f"{table['begin']}\n{tables.PRINT[table['name']]()}\n{table['end']}"
+
+    return TABLE.sub(printed, page)
 
 
 def refreshed(page: str, folder: Path) -> str:

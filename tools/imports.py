@@ -62,8 +62,11 @@ def imports(source: str, module: str, *, package: bool = False) -> Sequence[tupl
             found += ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             above = module.split(".")
-            base = above[: len(above) - node.level + (1 if package else 0)] if node.level else []
-            origin = ".".join([*base, *([node.module] if node.module else [])])
+            base: list[str] = []
+            if node.level:
+                # One dot means the package that the module is in: of a package that is itself.
+                base = above[: len(above) - node.level + package]
+            origin = ".".join([*base, *filter(None, [node.module])])
             for alias in node.names:
                 name = f"{origin}.{alias.name}"
                 found.append((node.lineno, name if name in _names() else origin))
@@ -95,4 +98,5 @@ def graph() -> Mapping[str, frozenset[str]]:
 
 @cache
 def _names() -> frozenset[str]:
+    """Every module of the package: what is imported from one may be a module or a name in it."""
     return frozenset(map(dotted, MODULES))

@@ -105,7 +105,8 @@ def check_python(wheel: Path, apart: Path) -> Path:
     venv.create(apart / "venv", with_pip=True)
     binaries = apart / "venv" / ("Scripts" if sys.platform == "win32" else "bin")
     run(apart, binaries / "python", "-m", "pip", "install", "--quiet", wheel)
-    if (got := run(apart, binaries / "payfurl-mockserver", "version").strip()) != __version__:
+    got = run(apart, binaries / "payfurl-mockserver", "version").strip()
+    if got != __version__:
         raise NotFit(f"the installed command says version {got}, wanted {__version__}")
     run(apart, binaries / "mockserver", "check", "declines-by-reason")
     return binaries / "mockserver"
@@ -178,9 +179,9 @@ def run(folder: Path, *words: str | Path, server: Path | None = None) -> str:
     environ = {
         name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")
     }
-    environ |= {"COMPOSER_ALLOW_SUPERUSER": "1"} | (
-        {"MOCKSERVER_COMMAND": str(server)} if server else {}
-    )
+    environ["COMPOSER_ALLOW_SUPERUSER"] = "1"
+    if server is not None:
+        environ["MOCKSERVER_COMMAND"] = str(server)
     done = subprocess.run(
         [program, *words[1:]], cwd=folder, env=environ, capture_output=True, text=True
     )

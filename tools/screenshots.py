@@ -139,6 +139,7 @@ def _amex() -> dict[str, str]:
 
 
 def _control(browser: Browser, url: str) -> None:
+    """The requests, objects and scenarios of the control page."""
     page = browser.new_page(viewport=DESK)
     page.goto(f"{url}/__admin/")
     page.get_by_test_id("requests").get_by_role("option").filter(
@@ -159,6 +160,7 @@ def _control(browser: Browser, url: str) -> None:
 
 
 def _findings(browser: Browser, url: str) -> None:
+    """The findings of the control page."""
     page = browser.new_page(viewport=DESK)
     page.goto(f"{url}/__admin/#findings")
     page.get_by_test_id("findings").get_by_role("option").first.click()

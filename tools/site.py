@@ -111,7 +111,9 @@ def reference_files() -> dict[str, str | bytes]:
 
 
 def _place(name: str) -> str:
-    return f"{'stylesheets' if name.endswith('.css') else 'javascripts'}/{name}"
+    """Where the site has a script or a style."""
+    folder = "stylesheets" if name.endswith(".css") else "javascripts"
+    return f"{folder}/{name}"
 
 
 LONG_ENOUGH = 90
@@ -127,26 +129,28 @@ def agents_files(
     for part in nav:
         [(title, under)] = part.items()
         lines.append(f"\n## {title}\n")
-        for one in [part] if isinstance(under, str) else under:
-            [(name, page)] = one.items()
+        for entry in [part] if isinstance(under, str) else under:
+            [(name, page)] = entry.items()
             if page == CALLS:
                 continue
+            line = f"- [{name}]({page.removesuffix('.md')}.html)"
             said = first_sentences(texts[page])
-            lines.append(
-                f"- [{name}]({page.removesuffix('.md')}.html){f': {said}' if said else ''}"
-            )
+            lines.append(f"{line}: {said}" if said else line)
             whole.append(f"<!-- {page} -->\n{texts[page].strip()}\n")
     return {"llms.txt": "\n".join(lines) + "\n", "llms-full.txt": "\n".join(whole)}
 
 
 def first_sentences(text: str) -> str:
     """What a page begins with, without its links; empty where that is no prose."""
-    first = next((one for one in text.split("\n\n")[1:] if not one.startswith("#")), "").strip()
+    _, *paragraphs = text.split("\n\n")
+    first = next((words for words in paragraphs if not words.startswith("#")), "").strip()
     if re.match(r"[\w`*\[]", first) is None:
         return ""
     told = ""
     for sentence in re.split(r"(?<=\.)\s", LINK.sub(r"\g<text>", " ".join(first.split()))):
-        told = f"{told} {sentence}".strip() if len(told) < LONG_ENOUGH else told
+        if len(told) >= LONG_ENOUGH:
+            break
+        told = f"{told} {sentence}".strip()
     return told
 
 
@@ -176,6 +180,7 @@ def link(found: re.Match[str]) -> str:
 
 
 def _from_npm(package: str, member: str) -> bytes:
+    """A file of a package, whose scripts are not run."""
     with tempfile.TemporaryDirectory() as folder:
         pack = ["npm", "pack", "--silent", package]
         name = subprocess.run(

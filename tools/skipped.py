@@ -56,8 +56,12 @@ def named(readme: str) -> set[str]:
 def unnamed(reasons: Mapping[str, int], readme: str) -> list[str]:
     """The reasons that the README does not name."""
     known = named(readme)
-    found = {reason: _REASON.match(reason) for reason in reasons}
-    return [reason for reason, need in found.items() if need is None or need[1] not in known]
+    strange = []
+    for reason in reasons:
+        needed = _REASON.match(reason)
+        if needed is None or needed[1] not in known:
+            strange.append(reason)
+    return strange
 
 
 def main() -> int:

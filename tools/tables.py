@@ -123,7 +123,7 @@ def outcomes() -> str:
 _CARDS_OF_THEIR_OWN = {
     "declined_after_storing": ("do_not_honour", "can be stored; every later charge is declined"),
     "invalid_number": (
-        None,
+        "",
         "fails the check digit: refused with code 5, never reaches a provider",
     ),
 }
@@ -133,14 +133,13 @@ def test_values() -> str:
     """The card numbers that decide what the provider says."""
     rows = []
     for card, number in TEST_CARDS.items():
-        outcome, words = _CARDS_OF_THEIR_OWN.get(
-            card, (card if card in CATALOGUE else "approved", "")
-        )
-        row = CATALOGUE[outcome] if outcome else None
-        error = str(row.error_code or "") if row else "5"
-        rows.append(
-            [code(number), words or (row.meaning if row else ""), code(outcome or ""), error]
-        )
+        # Most cards have the name of what becomes of their charges.
+        outcome = card if card in CATALOGUE else "approved"
+        words = CATALOGUE[outcome].meaning
+        if card in _CARDS_OF_THEIR_OWN:
+            outcome, words = _CARDS_OF_THEIR_OWN[card]
+        error = 5 if not outcome else CATALOGUE[outcome].error_code
+        rows.append([code(number), words, code(outcome), str(error or "")])
     return markdown(["card number", "effect of a charge", "outcome", "errorCode"], rows)
 
 
@@ -192,33 +191,37 @@ def findings() -> str:
 def faults() -> str:
     """What ``mockserver explore`` tries at each call, in the order of its reports."""
 
-    def asked(fault: Fault) -> str:
-        return f"`--{fault.at}`" if fault.at in OWN_AXES else "yes" if fault.is_usual else "no"
-
-    rows = [[code(fault.name), fault.at, fault.what, asked(fault)] for fault in FAULTS.values()]
+    rows = [[code(fault.name), fault.at, fault.what, _is_tried(fault)] for fault in FAULTS.values()]
     return markdown(["fault", "at", "what happens", "default"], rows)
+
+
+def _is_tried(fault: Fault) -> str:
+    """Whether a fault is tried unasked, or by which option of its own."""
+    if fault.at in OWN_AXES:
+        return f"`--{fault.at}`"
+    return "yes" if fault.is_usual else "no"
 
 
 def corpus() -> str:
     """The shops with a planted bug each, and by what it is found."""
+    in_words = {
+        "baseline": "no fault",
+        "replay": "a scenario",
+        "seeds": "two faults at once, `--seeds`",
+    }
     rows = []
     for name, row in yaml.safe_load((ROOT / "tests/corpus/corpus.yaml").read_text("utf-8")).items():
-        where = [*row.get("bare", {}), *row.get("books", {})]
-        found = (
-            ", ".join(dict.fromkeys(map(code, row.get(how, {}).values())))
-            for how in ("bare", "books")
-        )
-        named = {
-            "baseline": "no fault",
-            "replay": "a scenario",
-            "seeds": "two faults at once, `--seeds`",
-        }
-        where = [named.get(one, one) for one in where]
+        # Of each, what is found under which fault.
+        bare, with_books = row.get("bare", {}), row.get("books", {})
+        where = [in_words.get(fault, fault) for fault in (*bare, *with_books)]
         link = f"[`{name}`](../tests/corpus/{name})"
-        rows.append(
-            [row["bug"], link, ", ".join(dict.fromkeys(where)), *(one or "" for one in found)]
-        )
+        findings_of = (map(code, found.values()) for found in (bare, with_books))
+        rows.append([row["bug"], link, *map(_each_once, (where, *findings_of))])
     return markdown(["bug", "shop", "under", "found", "found with `--books`"], rows)
+
+
+def _each_once(words: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(words))
 
 
 def finding_pages() -> str:
@@ -251,6 +254,7 @@ def _layers() -> dict[str, set[str]]:
 
 
 def _reached(name: str, layers: Mapping[str, set[str]]) -> set[str]:
+    """The layers below one, however far."""
     return {further for below in layers[name] for further in (below, *_reached(below, layers))}
 
 
@@ -265,7 +269,7 @@ def rooms() -> str:
     found: dict[str, set[str]] = {_HOUSE: set()}
     for name, below in _layers().items():
         if name not in INNER_HOUSE:
-            found[name] = {_HOUSE if one in INNER_HOUSE else one for one in below}
+            found[name] = {_HOUSE if layer in INNER_HOUSE else layer for layer in below}
     return _diagram(found)
 
 
@@ -403,16 +407,13 @@ def commands() -> str:
         )
         words = command.get_help(context)
         if any(param.name == SETTINGS[0].name for param in command.params):
+            # A command that runs a server takes every setting, which have a table of their own.
             words = words.partition("Options:")[0] + "Options: all settings, and -h, --help"
-            own = [
-                param
-                for param in command.params
-                if param.name not in {row.name for row in SETTINGS}
-            ]
-            records = [
-                record for record in (param.get_help_record(context) for param in own) if record
-            ]
-            words += "".join(f"\n  {flag}  {text}" for flag, text in records)
+            settings_of_server = {row.name for row in SETTINGS}
+            own = [param for param in command.params if param.name not in settings_of_server]
+            for record in filter(None, (param.get_help_record(context) for param in own)):
+                flag, text = record
+                words += f"\n  {flag}  {text}"
         printed.append(f"## mockserver {name}\n\n```text\n{words}\n```")
     return "\n\n".join(printed)
 
@@ -438,8 +439,8 @@ def _all_commands() -> Iterator[tuple[str, click.Command]]:
             raise LookupError(f"no command is called {name}")
         yield name, command
         if isinstance(command, click.Group):
-            for inner, one in command.commands.items():
-                yield f"{name} {inner}", one
+            for inner, subcommand in command.commands.items():
+                yield f"{name} {inner}", subcommand
 
 
 def request_fields() -> str:

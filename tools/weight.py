@@ -54,10 +54,12 @@ def table_weight(text: str) -> int:
 
 
 def _room(path: Path) -> str:
+    """The part of the package that a module or a table belongs to."""
     return layer_of(dotted(path.with_suffix(".py")))
 
 
 def _tables() -> Iterable[Path]:
+    """The tables that steer something."""
     return (path for path in sorted(PACKAGE.rglob("*.csv")) if path.parent.name != "data")
 
 

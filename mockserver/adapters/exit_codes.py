@@ -4,7 +4,8 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """Exit codes of the command line (docs/cli.md)."""
+    """Exit codes of the command line (docs/cli.md). A number has a name for each thing that it
+    says, which is another by command."""
 
     OK = 0
     INTERNAL = 1

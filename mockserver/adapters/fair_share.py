@@ -127,6 +127,7 @@ class FairShare:
             of_turns.allow(turns)
 
     def _at_most(self, most: int, *what: Hashable) -> _Limit:
+        """The limit of something: that of those who stand in its line already, or a new one."""
         return self._limits.setdefault(what, _Limit(most))
 
     @asynccontextmanager
@@ -139,6 +140,7 @@ class FairShare:
             await place
             yield
         finally:
+            # Not cancelled: it was given, if only in the moment in which its owner gave up.
             if not place.cancelled():
                 self._free += 1
                 self._held[owner] -= 1
@@ -163,5 +165,7 @@ class FairShare:
                 place.set_result(None)
 
     def _may_hold_more(self, owner: Hashable) -> bool:
+        """Whether an owner gets one of the free places: the first always, others only as long as it
+        leaves enough of them to owners that come later."""
         held = self._held[owner]
         return not held or held < self._free // self._one_in

@@ -74,7 +74,8 @@ def child_environment() -> dict[str, str]:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Let answers finish and wait for the end."""
+    """Let answers finish and wait for the end. Its input is closed too: where a signal does not
+    reach it, it ends by ``tether``."""
     assert process.stdin is not None  # noqa: S101 - narrows the type: it was started with a pipe
     process.stdin.close()
     process.terminate()

@@ -49,6 +49,7 @@ class Resolver:
         if host.rstrip(".").lower().rpartition(".")[2] == "localhost":
             return ["127.0.0.1", "::1"]  # RFC 6761, 6.3
         with suppress(socket.gaierror):
+            # An address is no name: nobody is asked, so nothing blocks.
             return look_up(host, socket.AI_NUMERICHOST)
         # Whoever wants the same name meanwhile waits for the same answer.
         key = owner, host
@@ -65,6 +66,7 @@ class Resolver:
         return lookup.result()
 
     def _forget(self, key: tuple[Hashable, str], lookup: asyncio.Task[list[str]]) -> None:
+        """Ask anew for the next webhook: a receiver may move."""
         del self._lookups[key]
         if not lookup.cancelled():
             # Fetched, as every caller may have left: asyncio would log it as never looked at.

@@ -62,6 +62,7 @@ def read_file(path: Path) -> Scenario:
     """The scenario of one file. Raises ``ScenarioRefused``."""
     try:
         written = bounded(path, MOST_BYTES).decode("utf-8")
+        # One text on every system: its rules count on where only the ends of lines differ.
         text = written.replace("\r\n", "\n").replace("\r", "\n")
     except (OSError, ValueError) as problem:
         if isinstance(problem, UnicodeDecodeError):
@@ -75,8 +76,8 @@ def read_file(path: Path) -> Scenario:
 
 
 def bounded(path: Path, most: int) -> bytes:
-    """The bytes of a regular file of at most so many. Raises ``OSError``, ``ValueError`` for any
-    other."""
+    """The bytes of a regular file of at most so many: a pipe might never end, and a large file fill
+    the memory. Raises ``OSError``, ``ValueError`` for any other."""
     if not path.is_file() and path.exists():
         raise ValueError("it is not a regular file")
     with path.open("rb") as file:
@@ -145,6 +146,7 @@ def _stem(name: str) -> str:
 
 
 def _shipped_files() -> list[Path]:
+    """The scenarios that come with the product, in the order in which they are printed."""
     return sorted(_SHIPPED.glob("*.yaml"))
 
 
@@ -170,7 +172,8 @@ Files = partial(ScenarioReader, read_text, shipped, schema_text)
 
 def stamps(names_or_paths: Sequence[str]) -> dict[str, tuple[int, int]]:
     """The time and the size of each scenario file: others when a file was written, added or
-    removed."""
+    removed. A watching server compares them, and reads the files when they differ. What
+    cannot be looked at has zeros, which no readable file has."""
     seen: dict[str, tuple[int, int]] = {}
     for name in names_or_paths:
         try:
@@ -186,6 +189,7 @@ PREPARED = Path(__file__).with_name("prepared_reading.json")
 
 
 def prepared(data: Mapping[str, Any], positions: Positions) -> str:
-    """The content of the file ``PREPARED``."""
+    """The content of the file ``PREPARED``. Of the places only those of rules are kept: the test
+    values have no other faults to tell, and journals name the line of a rule."""
     places = [positions["rules", index] for index in range(len(data["rules"]))]
     return json.dumps({"places": places, "data": data}, default=float, separators=(",", ":")) + "\n"

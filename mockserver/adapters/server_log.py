@@ -46,6 +46,7 @@ class ServerLog:
         self._write("error", self._worded(line))
 
     def _write(self, level: str, line: str) -> None:
+        """Print a line on standard error, unless its level is below the least."""
         if LOG_LEVELS.index(level) >= self._least:
             # A log on a disk that is full must not stop what it reports.
             with suppress(OSError):
@@ -55,9 +56,8 @@ class ServerLog:
         """A line of the log; ``name`` is that of its member in JSON, and its first word in text."""
         if not self._as_json:
             return line if name == "message" else f"{name}: {line}"
-        return json.dumps(
-            {"time": iso(machine_now())[:23] + "Z", name: line}, separators=(",", ":")
-        )
+        to_the_millisecond = iso(machine_now())[:23] + "Z"
+        return json.dumps({"time": to_the_millisecond, name: line}, separators=(",", ":"))
 
 
 class LibraryMessages(logging.Handler):
@@ -107,7 +107,8 @@ class RequestLog:
             self.echo(line, err=True)
 
     def echo(self, line: str, *, err: bool = False) -> None:
-        """Print a line, one for standard error a little later as long as this is not closed."""
+        """Print a line, one for standard error a little later as long as this is not closed. Its
+        order with the requests stays so."""
         if not err or self._closing.is_set():
             self._echo(line, err=err)
         elif self._waiting.qsize() < MOST_WAITING:

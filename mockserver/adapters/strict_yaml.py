@@ -152,10 +152,12 @@ def _one_escape(pair: re.Match[str]) -> str:
 
 
 def _problem(file: str, mark: Any, message: str) -> ScenarioProblem:
+    """A fault at a mark of the parser; the path of the part is not known yet."""
     return ScenarioProblem(file, *_place(mark), "", message)
 
 
 def _place(mark: Any) -> tuple[int, int]:
+    """Line and column as people count, from 1; a fault without a mark is one of the whole file."""
     return (1, 1) if mark is None else (mark.line + 1, mark.column + 1)
 
 
@@ -209,7 +211,8 @@ class _Reader:
         self._problems.append(_problem(self._file, event.start_mark, message))
 
     def _count(self, event: Any, nodes: int) -> None:
-        """So many nodes more are read, or used again."""
+        """So many nodes more are read, or used again: ten lines of aliases may stand for millions
+        of values."""
         self._nodes += nodes
         if self._nodes > MAX_NODES:
             self._stop(
@@ -236,6 +239,7 @@ class _Reader:
         return value
 
     def _check_depth(self, event: Any, path: Path) -> None:
+        """Refuse a part so deep that reading it, which calls itself, would end the process."""
         if len(path) >= MAX_DEPTH:
             self._stop(event, f"got parts nested deeper than {MAX_DEPTH}")
 
@@ -247,6 +251,7 @@ class _Reader:
             yield event
 
     def _list(self, start: Any, path: Path) -> list[object]:
+        """The list that begins with an event; its items have their places in the path."""
         self._check_depth(start, path)
         items: list[object] = []
         for event in self._until(yaml.SequenceEndEvent):
@@ -254,6 +259,7 @@ class _Reader:
         return items
 
     def _map(self, start: Any, path: Path) -> dict[str, object]:
+        """The map that begins with an event: the parser gives keys and values in turn."""
         self._check_depth(start, path)
         members: dict[str, object] = {}
         for event in self._until(yaml.MappingEndEvent):
@@ -293,6 +299,7 @@ class _Reader:
         return anchored.value
 
     def _no_tag(self, event: Any) -> None:
+        """Refuse ``!!str 5`` and the like: a tag says of a value what it does not look like."""
         if event.tag is not None:
             self._complain(
                 event,
@@ -369,10 +376,13 @@ class _Writer(yaml.SafeDumper):
         return self.represent_scalar("tag:yaml.org,2002:str", data, style)
 
     def choose_scalar_style(self) -> str:
+        """Double quotes everywhere, as in the shipped scenarios."""
         return super().choose_scalar_style().replace("'", '"')
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        """Items of a list stand deeper than its key, as in the shipped scenarios."""
         super().increase_indent(flow, indentless=False)
 
 
+# Else it would quote what older YAML takes for something else than a text, such as 18:05 and NO.
 _Writer.yaml_implicit_resolvers = {}

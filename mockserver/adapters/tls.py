@@ -43,7 +43,9 @@ def listener_context(settings: Settings, plan: TlsMap | None) -> ssl.SSLContext:
     if plan is not None and plan.min_version == "1.3":
         context.minimum_version = ssl.TLSVersion.TLSv1_3
     if plan is not None and plan.refuse is not None:
+        # The alert that this returns ends the handshake.
         context.sni_callback = lambda *_: ssl.ALERT_DESCRIPTION_HANDSHAKE_FAILURE
+    # The files given have no flaw: a certificate with one is made here.
     if flaw is None and settings.tls_cert is not None:
         context.load_cert_chain(settings.tls_cert, settings.tls_key)
         return context

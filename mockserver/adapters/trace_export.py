@@ -59,6 +59,7 @@ def open_export(log: ServerLog, version: str, protocol: str) -> TracerProvider:
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
         resource = Resource.create({"service.version": version})
+        # The SDK's word for a service without a name would stand for several programs.
         if str(resource.attributes.get("service.name", "")).startswith("unknown_service"):
             resource = resource.merge(Resource({"service.name": "mockserver"}))
         provider = TracerProvider(resource=resource, shutdown_on_exit=False)

@@ -92,6 +92,7 @@ class WebhookDispatcher:
             if delivery is not None and delivery.state is DeliveryState.SENDING:
                 tries = self._tries.setdefault(sandbox, {})
                 tries[delivery.delivery_id] = asyncio.create_task(self._try(sandbox, delivery))
+                # Else such a clock could be past what the try leads to before that is known.
                 if sandbox not in self._standing_still and sandbox.clock.mode is not ClockMode.REAL:
                     self._standing_still.add(sandbox)
                     sandbox.clock.hold(sandbox.now)
@@ -101,7 +102,8 @@ class WebhookDispatcher:
         return self._tries.get(sandbox, {}).keys()
 
     def next_end(self, sandbox: Sandbox) -> asyncio.Future[None]:
-        """Done when one of the tries under way ends, or when the server is asked to stop."""
+        """Done when one of the tries under way ends, or when the server is asked to stop: who moves
+        the clock waits for what a try leads to, but not on behalf of a server that ends."""
         ends = self._next_ends.get(sandbox)
         if ends is None:
             ends = self._next_ends[sandbox] = asyncio.get_running_loop().create_future()
@@ -159,7 +161,8 @@ class WebhookDispatcher:
         return is_kept and self._is_live(sandbox)
 
     def _note(self, sandbox: Sandbox, receiver: str, *, is_timed_out: bool) -> None:
-        """A receiver has let a try time out, or has answered."""
+        """A receiver has let a try time out, or has answered: one that was silent gets everything
+        in order again then."""
         counts = self._timed_out.setdefault(sandbox, Counter())
         if is_timed_out:
             counts[receiver] += 1
@@ -168,6 +171,7 @@ class WebhookDispatcher:
             self._share.narrow(sandbox, receiver)
 
     def _is_silent(self, sandbox: Sandbox, receiver: str) -> bool:
+        """Whether the last tries of a sandbox at a receiver have all timed out."""
         return self._timed_out.get(sandbox, _NONE)[receiver] >= _SILENT
 
     def _hurry(self, sandbox: Sandbox, receiver: str) -> None:
@@ -192,6 +196,7 @@ class WebhookDispatcher:
         return sent
 
     async def _post(self, sandbox: Sandbox, delivery: Delivery, headers: Mapping[str, str]) -> Sent:
+        """Post a delivery, within the time that the service is assumed to wait."""
         within = sandbox.assumed["webhook.timeout"]
         return await self._sender.send(
             delivery.url, headers, delivery.content.raw, within, owner=sandbox
@@ -209,6 +214,7 @@ class WebhookDispatcher:
         self._report_end(sandbox)
 
     def _report_end(self, sandbox: Sandbox) -> None:
+        """Wake those who wait for the next end of a try; who still waits then asks again."""
         if sandbox in self._next_ends:
             self._next_ends.pop(sandbox).set_result(None)
 

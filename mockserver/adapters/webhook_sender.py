@@ -93,7 +93,7 @@ class WebhookSender:
         owner: Hashable = None,
     ) -> Sent:
         """Post a body for an owner; never raises for anything that the receiver or the network
-        does."""
+        does. An address that is refused would be refused again: that is ``final``."""
         client = self._client or await self._opened()
         import httpx
 
@@ -182,6 +182,7 @@ class WebhookSender:
         return _Address(checked, host, name)
 
     async def _opened(self) -> httpx.AsyncClient:
+        """The client, made for the first webhook: most servers send none."""
         async with self._opening:
             if self._client is None:
                 self._client = await asyncio.to_thread(_client)
@@ -194,7 +195,7 @@ def _is_ipv6(address: str) -> bool:
 
 def _client() -> httpx.AsyncClient:
     """In a thread: to load it and the certificates of authorities would keep everybody waiting for
-    200 ms."""
+    200 ms. A redirect, or a proxy of the environment, would lead past the check of addresses."""
     import httpx
 
     return httpx.AsyncClient(
@@ -209,5 +210,6 @@ def _client() -> httpx.AsyncClient:
 
 
 def _words(problem: Exception) -> str:
+    """Why a try failed: some errors of the network have a type and no text."""
     text = str(problem)[:200]
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__

@@ -95,7 +95,7 @@ def under_way(sandbox: Sandbox, asked: Asked) -> list[UnderWay]:
     operation, and what reads its stored values when a rule gets that far."""
     others = (step for step in sandbox.holding.in_flight.values() if step.asked is not asked)
     return [
-        (step.asked.op, partial(state_of, sandbox, step.asked, step.result.about))
+        UnderWay(step.asked.op, partial(state_of, sandbox, step.asked, step.result.about))
         for step in others
     ]
 

@@ -57,7 +57,8 @@ def check_calls(
 
 def _check_call(call: CallMap, ids: set[str], problems: Problems) -> None:
     """Find what is wrong with the ids that a call names, or takes; ``ids`` are those of the calls
-    before it, and get its own."""
+    before it, and get its own. A slip is found here, with its line, and not when the call is
+    made."""
     texts = {"call": call.path, "body": call.body, "headers": call.headers, "expect": None}
     if call.expect is not None:
         texts["expect"] = call.expect.body
@@ -112,7 +113,8 @@ def unexpected(
 
 
 def _brief(answer: object) -> str:
-    """Code, message and details of an error; empty of any other answer."""
+    """Code, message and details of an error, which mostly say why the status is another; empty of
+    any other answer."""
     if not isinstance(answer, dict) or "message" not in answer:
         return ""
     words = f"{answer.get('code')} {answer['message']}"
@@ -169,14 +171,14 @@ def _kind(value: object) -> str:
     return excerpt(value)
 
 
-_PLACEHOLDER = r"\{([A-Za-z0-9_-]+)\.([A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
+_PLACEHOLDER = r"\{(?P<call>[A-Za-z0-9_-]+)\.(?P<path>[A-Za-z0-9_][A-Za-z0-9_.-]*)\}"
 
 
 def placeholders(value: object) -> Iterator[tuple[str, str]]:
     """Every placeholder in the texts of a value: the id of the call, and the whole of it."""
     if isinstance(value, str):
         for match in re.finditer(_PLACEHOLDER, value):
-            yield match[1], match[0]
+            yield match["call"], match[0]
     elif isinstance(value, Mapping):
         for member in value.values():
             yield from placeholders(member)
@@ -187,7 +189,8 @@ def placeholders(value: object) -> Iterator[tuple[str, str]]:
 
 def filled(value: Any, answers: Mapping[str, object]) -> Any:
     """The value with every placeholder replaced. A text that is one placeholder becomes the member
-    itself, of any type. Raises ``LookupError`` naming a placeholder whose member no answer has."""
+    itself, of any type: an amount stays a number. Raises ``LookupError`` naming a placeholder whose
+    member no answer has."""
     if isinstance(value, str):
         whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:
@@ -202,10 +205,12 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
 
 def _member(placeholder: re.Match[str], answers: Mapping[str, object]) -> object:
     """The member of an answer that a placeholder stands for. Raises ``LookupError``."""
-    text, call_id, path = placeholder[0], placeholder[1], placeholder[2]
+    call_id = placeholder["call"]
     answer = answers.get(call_id)
-    member = walked(answer, path.split("."))
+    member = walked(answer, placeholder["path"].split("."))
     if member is None:
         members = f", it has {', '.join(map(str, answer))}" if isinstance(answer, Mapping) else ""
-        raise LookupError(f"{text}: the answer of '{call_id}' has no such member{members}")
+        raise LookupError(
+            f"{placeholder[0]}: the answer of '{call_id}' has no such member{members}"
+        )
     return member

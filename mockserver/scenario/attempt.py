@@ -1,9 +1,14 @@
-"""What rules are asked about: an attempt, and the stage of an operation at which they are asked."""
+"""What rules are asked about: an attempt, and the stage of an operation at which they are asked.
+
+A rule sees what is known at its stage: as a connection is made nothing but that, while a body is
+sent the head of the request, later all of it, and a provider only when one is asked. What costs
+something to find (stored values, other calls) is a function, called by the few rules that test it.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.clock import Micros
@@ -14,8 +19,11 @@ Stage = StrEnum("Stage", "CONNECT UPLOAD ARRIVAL PROVIDER")
 has arrived, as a provider is asked to act."""
 
 
-UnderWay: TypeAlias = tuple[str, Callable[[str], object]]
-"""Another call of the sandbox: its operation, and what resolves its paths of stored values."""
+class UnderWay(NamedTuple):
+    """Another call of the sandbox: its operation, and what resolves its paths of stored values."""
+
+    op: str
+    state: Callable[[str], object]
 
 
 @mutable

@@ -1,5 +1,9 @@
 """What happens to a batch and its rows, as a file says it and as it runs.
 
+A batch is many payments in one request, which the service works off in the background. The client
+asks how far it is, and reads the results of the rows at the end. So a scenario says what becomes of
+which rows, how fast they come, whether they ever end, and what is wrong with the results.
+
 Source: docs/scenario-language.md, batch.
 """
 
@@ -33,6 +37,7 @@ _MOST_NUMBERS = 10_000
 
 
 def _few(value: object) -> object:
+    """Refuse more numbers than are read in a moment, before they are."""
     if isinstance(value, list) and len(value) > _MOST_NUMBERS:
         raise ValueError(f"got {len(value)} numbers of rows, wanted at most {_MOST_NUMBERS}")
     return value
@@ -96,7 +101,8 @@ class RowRule:
 
     @property
     def outcome(self) -> ProviderOutcome | Stall:
-        """What the provider says to these rows, or that it never says anything."""
+        """What the provider says to these rows, or that it never says anything. There is exactly
+        one."""
         outcomes: list[ProviderOutcome | Stall | None] = [getattr(self, word) for word in _WHAT]
         return next(outcome for outcome in outcomes if outcome is not None)
 
@@ -135,6 +141,8 @@ class BatchScript:
     ] = ResultsPlan()
 
     def __post_init__(self) -> None:
+        # A row that stalls keeps its batch from its end, and one that fails as a whole ends before
+        # its first row, unless progress or ``stall_at`` say how far it gets.
         stalls = any(row.stall is not None for row in self.rows)
         if stalls and self.end is BatchEnd.FAILED and not self.progress and self.stall_at is None:
             raise ValueError(

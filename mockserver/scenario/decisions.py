@@ -47,6 +47,8 @@ class FailedTest:
         return f"{self.path}: wanted {self.wanted}, got {self._got_in_words()}"
 
     def _got_in_words(self) -> str:
+        """What the test got, as a ``Difference`` would say it; masked, as it may be a card
+        number."""
         match self.kind:
             case Got.NOTHING:
                 return "nothing"
@@ -110,11 +112,12 @@ def kept_decisions(
     decisions: Sequence[Decision], request: Mapping[str, object], most_failed: int = MOST_FAILED
 ) -> tuple[StageDecision, ...]:
     """The decisions of a step that asked for ``request``, as they are kept; of all of them together
-    at most ``most_failed`` tests that rules failed."""
+    at most ``most_failed`` tests that rules failed, as a thousand rules would fill the journal."""
     kept: list[StageDecision] = []
     for decision in decisions:
         if decision.passing:
-            # A rule left the outcome to later ones: the decision before is a part of this one.
+            # A rule left the outcome to later ones: the decision before is a part of this one, and
+            # the tests that it has kept are among those of this one.
             most_failed += len(kept.pop().failed)
         if decision.attempt is None:
             kept.append(_NOT_ASKED[decision.stage])
@@ -127,7 +130,8 @@ def kept_decisions(
 def _kept(
     decision: Decision, attempt: Attempt, request: Mapping[str, object], most_failed: int
 ) -> StageDecision:
-    """One decision, as it is kept."""
+    """One decision, as it is kept. Rules of a step mostly see its own request, which the journal
+    has; another, as of a row of a batch or of a webhook, is kept beside the decision."""
     # Fields by their places: it is done for every provider call of every step.
     is_of_step = attempt.request is request or decision.stage is Stage.UPLOAD
     failed = decision.failed
@@ -161,7 +165,8 @@ def _firings(decision: Decision) -> tuple[Firing, ...]:
 
 
 def _failed(rule: str, difference: Difference) -> FailedTest:
-    """A difference as it is kept: what was got as a text, and of what kind it was."""
+    """A difference as it is kept: what was got as a text, no longer than what is ever shown of it,
+    and of what kind it was, as the words put a text in quotes and another value not."""
     got = difference.got
     if got is None:
         return FailedTest(rule, difference.field, difference.wanted, "", Got.NOTHING)
@@ -179,8 +184,9 @@ def attempt_of(
     call: int | None = None,
     connection: str | None = None,
 ) -> Attempt:
-    """What the rules were asked with, by the request of the step. What is stored, and which calls
-    are under way, has changed since: it is as if there were none."""
+    """What the rules were asked with, by the request of the step: to say of each rule why it did
+    not fire. What is stored, and which calls are under way, has changed since: it is as if there
+    were none."""
     said = decision.said
     return Attempt(
         op=decision.op,
@@ -244,14 +250,15 @@ def fired_in(decisions: Sequence[StageDecision]) -> list[str]:
 
 
 def unnamed_before(decision: StageDecision, firing: Firing | None) -> int:
-    """How many rules were asked in vain before a firing, or in all, of which no test is kept."""
+    """How many rules were asked in vain before a firing, or in all, of which no test is kept: who
+    reads the reasons is told that there were more."""
     if firing is None:
         return decision.more
     return max(firing.after - len(decision.failed), 0)
 
 
 def outcome_of(firing: Firing, rule: Rule, attempt: Callable[[], Attempt]) -> Outcome:
-    """What a rule made happen when it fired."""
+    """What a rule made happen when it fired: not kept, as it follows from the rule."""
     if isinstance(rule.plan, Named):
         outcome = named_outcome(rule.plan, attempt())
         return outcome if isinstance(outcome, Outcome) else NOTHING

@@ -120,6 +120,7 @@ class Bucket:
             value = read(attempt)
             if value is not None:
                 value = canonical(value)
+            # A field that is absent is looked up too: a rule may want null.
             candidates += index.get(value, ())
         candidates.sort(key=_PLACE)
         return [placed.rule for placed in candidates]
@@ -130,7 +131,8 @@ _PLACE = attrgetter("place")
 
 def indexed_test(rule: Rule) -> FieldTest | None:
     """The test by which a rule is found, when it has one: its most selective plain equality, else
-    that a field is there at all, when it asks that first."""
+    that a field is there at all, when it asks that first. The test values have a rule of that kind,
+    on ``request.metadata.mock``, which nearly no call meets."""
     equalities = [test for test in rule.when.tests if test.equals is not None]
     for prefix in _SELECTIVE:
         for test in equalities:
@@ -151,6 +153,8 @@ class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
         self._ruleset = ruleset
 
     def __missing__(self, key: tuple[Stage, str, str | None]) -> Bucket | None:
+        """Sort out the rules of a key when it is first asked for: of all stages and operations a
+        client uses few."""
         stage, *ops = key
         rules = [
             PlacedRule(place, rule)
@@ -173,6 +177,7 @@ class Ruleset:
     """
 
     def __init__(self, scenarios: Reversible[Scenario]) -> None:
+        """Work out once what each request would otherwise have to ask of every rule."""
         self.by_id = _rules_by_id(scenarios)
         self.rules = list(self.by_id.values())
         self.id = digest("rules", *(f"{rule.id} {rule.text}" for rule in self.rules)).hex()
@@ -180,7 +185,7 @@ class Ruleset:
         self.stages = {rule.stage for rule in self.rules}
         self.expecting = [rule for rule in self.rules if rule.may_be_unmet]
         outcomes = [outcome for rule in self.rules for outcome in rule.plan.outcomes]
-        # How far back the last change lies is not known: it may be as far as a lag can be.
+        # Of no other past need rows be kept. How far back the last change lies is not known.
         lags = [DAY if outcome.lag == LAST_MOVE else outcome.lag for outcome in outcomes]
         self.longest_lag = max(lags, default=0)
         tested = {test.path for rule in self.rules for test in rule.when.tests}
@@ -205,6 +210,7 @@ def _rules_by_id(scenarios: Reversible[Scenario]) -> dict[str, Rule]:
     for scenario in (*own, *builtin):
         for rule in scenario.rules:
             name = next(name for name in _names_of(rule, scenario) if name not in by_id)
+            # A scenario that was read as a text becomes built-in afterwards, its rules here.
             if name != rule.id or rule.builtin is not scenario.builtin:
                 rule = replace(rule, id=name, builtin=scenario.builtin)
             by_id[name] = rule
@@ -245,7 +251,7 @@ class Decision:
     @property
     def choice(self) -> int | None:
         """Which outcome of the sequence or chance of the rule that fired it was, from 1; None when
-        it was none."""
+        it was none. The journal keeps this number instead of the outcome."""
         if self.fired is None:
             return None
         return self.fired.choice_of(self.outcome)
@@ -304,7 +310,7 @@ class Director:
 
     def count(self, op: str) -> int | None:
         """The number of a request that has come in, among those of its operation: what ``call`` in
-        ``when`` tests. None for one of a set-up."""
+        ``when`` tests. None for one of a set-up: ``call: 1`` is the first of the client itself."""
         if self.is_setting_up:
             return None
         calls = self.tallies.calls
@@ -317,6 +323,7 @@ class Director:
         bucket = self.ruleset.buckets[stage, attempt.op, attempt.also]
         if bucket is None:
             return Decision(NOTHING, None, stage, attempt=attempt)
+        # Spans of ``clock`` that say no start begin with the client's first decision.
         if self.tallies.first is None and not self.is_setting_up:
             self.tallies.first = attempt.now
         failed: list[tuple[str, Difference]] = []
@@ -346,7 +353,8 @@ class Director:
         return Decision(NOTHING, None, stage, bucket.ruleset, attempt, tuple(failed))
 
     def _unheard(self, rule: Rule) -> Difference | None:
-        """Why a rule is not asked during a set-up."""
+        """Why a rule is not asked during a set-up: that makes what a test begins with, and would
+        fail or be counted under the rules of the test."""
         if self.is_setting_up and not rule.builtin:
             return Difference("setup", "what is not part of a set-up", Words("a part of one"))
         return None
@@ -372,7 +380,8 @@ class Director:
 
     def _effect(self, rule: Rule, outcome: Outcome, salt: str) -> _Effect:
         """What a rule that has fired makes happen, with all that is drawn for it."""
-        delay, scope = 0, self._draw_scopes[rule.draws]
+        scope = self._draw_scopes[rule.draws]
+        delay = 0
         if outcome.latency is not None:
             delay = draw_latency(outcome.latency, _draw("latency", *scope, salt))
         if outcome.batch is not None:
@@ -382,7 +391,7 @@ class Director:
 
     def _met(self, rule: Rule, attempt: Attempt) -> CountedCall:
         """A call that meets the tests of a rule, beside the counters of the period that it comes
-        in."""
+        in: those of a period that is over are dropped first."""
         tally = self.tallies.rules.get(rule.id)
         if tally is None:
             tally = self.tallies.rules[rule.id] = Tally.of(rule)
@@ -414,7 +423,8 @@ class Director:
         self.take_over(self.tallies)
 
     def take_over(self, tallies: Tallies) -> None:
-        """Count on from ``tallies``, for rules that are in force with the same text."""
+        """Count on from ``tallies``, for rules that are in force with the same text: who edits one
+        rule of a file does not begin the sequences of the others anew."""
         unchanged: dict[str, Tally] = {}
         for rule_id, tally in tallies.rules.items():
             rule = self.ruleset.by_id.get(rule_id)
@@ -428,6 +438,7 @@ class Director:
         return [self._counted(rule, now) for rule in self.ruleset.rules]
 
     def _counted(self, rule: Rule, now: Micros | None) -> CountedRule:
+        """A rule with its counters, as it stands at ``now``, or as it first fired."""
         tally = self.tallies.rules.get(rule.id) or Tally.of(rule)
         at = now if now is not None else tally.first or 0
         return CountedRule(rule, tally, at)
@@ -444,8 +455,8 @@ class Director:
 
     def idle(self, scenarios: Iterable[Scenario]) -> list[str]:
         """A sentence on each of some scenarios of which no rule has fired: what its rules wait for.
-        Not on the built-in test values, nor on rules of connections, which are counted for all
-        sandboxes."""
+        A test that passes under one has tested nothing. Not on the built-in test values, nor on
+        rules of connections, which are counted for all sandboxes."""
         fired = {rule_id for rule_id, tally in self.tallies.rules.items() if tally.hits}
         sentences = []
         for scenario in scenarios:
@@ -463,8 +474,8 @@ class Director:
 
 def _kept_out(rule: Rule, passing: tuple[Decision, ...]) -> Difference | None:
     """Why a rule is not asked after others that passed. One that says how slow the provider is has
-    said it for all that only say that; one that says that all is as usual leaves the outcome to the
-    built-in test values alone."""
+    said it for all that only say that; one that says that all is as usual shields from the rules
+    after it, but for the built-in test values: what their cards mean is usual."""
     for decision in passing:
         earlier = Words(f"one of {decision.rule}")
         if decision.outcome.latency is not None:
@@ -481,7 +492,8 @@ def _draw(*of: object) -> int:
 
 
 def _at_end(sequence: Sequence, call: CountedCall) -> Outcome | Difference:
-    """What happens to a call after the last step of a sequence."""
+    """What happens to a call after the last step of a sequence. It is counted: with ``at_end:
+    fail`` the sequence had to suffice, and a sandbox that is verified says that it did not."""
     call.tally.exhausted += 1
     if sequence.at_end is AtEnd.FAIL:
         return exhausted(call.rule)
@@ -491,15 +503,15 @@ def _at_end(sequence: Sequence, call: CountedCall) -> Outcome | Difference:
 
 
 def exhausted(rule: Rule) -> Outcome:
-    """The refusal of a call that comes after the end of a sequence with ``at_end: fail``."""
+    """The refusal of a call that comes after the end of a sequence with ``at_end: fail``, in a form
+    that the stage can give: a provider declines, before that the request is refused."""
     message = f"The sequence of rule '{rule.id}' is used up and says at_end: fail"
+    code = int(Code.UNKNOWN_ERROR)
     if rule.stage is Stage.PROVIDER:
         return Outcome(
-            provider=Decline("sequence_exhausted", 1, message, None, None, is_retryable=False)
+            provider=Decline("sequence_exhausted", code, message, None, None, is_retryable=False)
         )
-    return Outcome(
-        transport=Transport(At.RECEIVE, status=400, body=ErrorBody(Code.UNKNOWN_ERROR, message))
-    )
+    return Outcome(transport=Transport(At.RECEIVE, status=400, body=ErrorBody(code, message)))
 
 
 def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
@@ -517,4 +529,7 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
         problem = f"means nothing in {attempt.op}"
     # Declined rather than passed over: a test that misspells an outcome must not see an approval.
     message = f"{named.path}: got {excerpt(name)}, which {problem}"
-    return Outcome(provider=Decline("unknown_outcome", 90, message, None, None, is_retryable=False))
+    code = int(Code.VALIDATION_ERROR)
+    return Outcome(
+        provider=Decline("unknown_outcome", code, message, None, None, is_retryable=False)
+    )

@@ -1,5 +1,10 @@
 """Explains which rules a request would meet, without a server, or has met, and why the others do
-not fire."""
+not fire.
+
+A rule that does not fire says nothing by itself, and its author asks why. So a director asks the
+rules here as one does in a sandbox, and every rule of each stage gets a line: that it fires, the
+first test that it fails, or that it was never asked.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -110,8 +115,9 @@ def told(
     decisions: Sequence[StageDecision],
     attempt_of: Callable[[StageDecision], Attempt],
 ) -> list[str]:
-    """The same of a step that has happened, by its decisions: stage by stage, once for each
-    provider that was asked. ``attempt_of`` says what the rules were asked with."""
+    """Which rules a step has met that has happened, and why the others did not fire, by its
+    decisions: stage by stage, once for each provider that was asked. ``attempt_of`` says what the
+    rules were asked with."""
     lines: list[str] = []
     for stage in _stages(rules, op):
         deciding = [decision for decision in decisions if decision.stage is stage]
@@ -142,7 +148,7 @@ def _stages(rules: Ruleset, op: str) -> Iterator[Stage]:
 
 
 def _ends(outcome: Outcome) -> bool:
-    """Whether the call ends before anything has happened."""
+    """Whether the call ends before anything has happened: no later stage asks its rules then."""
     fault = outcome.transport
     if fault is None or fault.at is At.ANSWER:
         return False
@@ -195,6 +201,7 @@ def _asked(
     failed = dict(reasons(decision, deciding, rules, attempt))
     firings = {firing.rule: firing for firing in decision.fired}
     is_decided, silent = False, 0
+    # All rules of the stage, not only those that were asked: its author looks for one by its name.
     for rule in rules.rules:
         if rule.stage is not decision.stage:
             continue
@@ -220,13 +227,15 @@ def _asked(
 
 
 def _named(operations: frozenset[str]) -> str:
+    """The operations of a rule in one line: of many the first."""
     names = sorted(operations)
     words = " or ".join(names[:_MOST_NAMED])
     return f"{words} ..." if len(names) > _MOST_NAMED else words
 
 
 def _answer_code(op: str, outcome: Outcome) -> str:
-    """The code of the answer, where the operation has one of its own for every decline."""
+    """The code of the answer, where the operation has one of its own for every decline: who expects
+    the code of the rule's words would look for a fault in the rule."""
     code = REFUSALS.get(op)
     if code is None or not isinstance(outcome.provider, Decline):
         return ""
@@ -346,7 +355,8 @@ def stored_values(state: Mapping[str, object]) -> dict[str, object]:
 
 
 def _stored(values: Mapping[str, object], path: str) -> object:
-    """The value at a path; of an object of which something is given, that it is there."""
+    """The value at a path; of an object of which something is given, that it is there, since rules
+    may test ``state.charge`` itself."""
     stored_path = _stored_path(path)
     if stored_path in values:
         return values[stored_path]
@@ -374,7 +384,8 @@ def _camel(value: object) -> object:
 
 
 def _card(body: Mapping[str, object]) -> CardNumber | None:
-    """The card of a body; None where it has none, or what could not be one."""
+    """The card of a body; None where it has none, or what could not be one: the server refuses that
+    before any rule is asked about the card."""
     details = body.get("paymentInformation")
     if not isinstance(details, Mapping):
         return None

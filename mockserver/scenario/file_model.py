@@ -2,6 +2,13 @@
 
 A model is a record that pydantic checks as it reads a file: the value that was read is the value
 that runs. What pydantic needs for that is made when the first file comes.
+
+Pydantic finds every fault at once, and makes the schema for editors of the same classes. But it
+speaks of types of Python and of union members, and knows neither the line of a fault nor which key
+was meant. So each model reads its part by ``_read``, around pydantic: that says what may stand
+there at all, words unknown keys with the nearest known one, and stops where a file has more faults
+than anybody is told. ``in_words`` then says each fault in terms of the file, at a path that
+``Problems`` knows the line of.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -62,6 +69,7 @@ def file_model(cls: type[T]) -> type[T]:
     reading knows. ``words`` are what explanations say of it.
     """
     model: Any = record(cls)
+    # What was read may be a card number, and messages go to logs.
     model.__pydantic_config__ = ConfigDict(extra="forbid", hide_input_in_errors=True)
     model.read_model = model_validator(mode="wrap")(cast(Any, classmethod(_read)))
     return model  # type: ignore[no-any-return]
@@ -107,14 +115,16 @@ def _read(
 
 
 def _few_unknown(data: dict[Any, object], known: Collection[str]) -> dict[Any, object]:
-    """The data without the unknown keys that nobody is told of."""
+    """The data without the unknown keys that nobody is told of: pydantic words each that it sees,
+    and a file may have a million of them."""
     unknown = [key for key in data if key not in known]
     untold = frozenset(unknown[MOST_FAULTS + 1 :])
     return {key: value for key, value in data.items() if key not in untold}
 
 
 def _fault(cls: Any, fault: ErrorDetails) -> InitErrorDetails:
-    """A fault of a part, an unknown key with the nearest known one."""
+    """A fault of a part, an unknown key with the nearest known one: pydantic knows neither that nor
+    where the key belongs."""
     kind, text, place = fault["type"], fault["msg"], fault["loc"]
     if kind in _UNKNOWN:
         key, misplaced = str(place[-1]), getattr(cls, "misplaced", {})
@@ -139,7 +149,8 @@ _SUCH_AS = ", such as {op: charge.create}"
 
 
 def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
-    """The place of a fault in the data of a file, and what was got and is wanted there."""
+    """The place of a fault in the data of a file, and what was got and is wanted there: the words
+    of pydantic are about types of Python, which an author of YAML need not know."""
     path = _inside(fault["loc"], data)
     got = got_of(fault["input"])
     context: dict[str, Any] = fault.get("ctx", {})
@@ -171,8 +182,8 @@ def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
 
 
 def _inside(place: Path, data: object) -> Path:
-    """A place of the models as a place of the file: without the names of choices, and not inside a
-    short form."""
+    """A place of the models as a place of the file, which has the line: without the names of
+    choices, and not inside a short form (``latency: 2s`` has no ``min``)."""
     path: Path = ()
     for part in place:
         if isinstance(part, str) and part.startswith("<"):
@@ -246,7 +257,8 @@ def keys_of(cls: Any) -> list[str]:
 
 
 def _key_of(name: str, hint: object) -> str:
-    """The key of a field: its alias, where its annotation gives one."""
+    """The key of a field: its alias, where its annotation gives one, as ``for`` is no name in
+    Python."""
     for metadata in get_args(hint):
         if isinstance(metadata, FieldInfo) and metadata.alias:
             return metadata.alias

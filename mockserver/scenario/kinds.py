@@ -1,4 +1,9 @@
-"""Kinds of fields: how the API reads their values, and so what a test may want of them."""
+"""Kinds of fields: how the API reads their values, and so what a test may want of them.
+
+The API takes the amount ``"5.00"`` for 5 and the status ``1`` for its second word. A test compares
+what the API understood, so both sides are read alike; an operand that cannot be read is a test that
+no request passes, and is refused.
+"""
 
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -23,7 +28,8 @@ class Kind:
     is_ordered: bool = True
 
     def read(self, value: object) -> object:
-        """A value of a request as the API reads it; one that it refuses stays as it is."""
+        """A value of a request as the API reads it; one that it refuses stays as it is, since rules
+        are asked before the body is checked."""
         reading = self.reading(value)
         return value if reading is None else reading
 
@@ -86,6 +92,7 @@ def choice(choices: type[Enum]) -> Kind:
     other_words: Mapping[str, Enum] = getattr(choices, "other_words", dict)()
 
     def reading(value: object) -> object:
+        """The word of the member that the API takes a value for; None where it refuses it."""
         member = member_of(value)
         if member is None:
             return None

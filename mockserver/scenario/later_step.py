@@ -1,4 +1,6 @@
-"""What happens to an object later, without a call, as a file says it and as it runs.
+"""What happens to an object later, without a call, as a file says it and as it runs: a dispute,
+an agreement that its payer declines, a card that expires. The shop hears of it by a webhook, or
+never, and a scenario tests that it copes.
 
 Source: docs/scenario-language.md, later.
 """
@@ -17,7 +19,7 @@ from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
 from mockserver.scenario.file_model import Empty, file_model, keys_of, only_one
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
-from mockserver.scenario.scalars import Duration, Positive, Text, read_text
+from mockserver.scenario.scalars import Duration, Positive, read_text
 from mockserver.scenario.values import excerpt, json_text
 
 STATES: Mapping[str, type[StrEnum]] = {
@@ -46,6 +48,9 @@ class SetMap:
 SETTABLE = tuple(keys_of(SetMap))
 """Fields that ``later: set`` may change."""
 
+_LONGEST_COMMENT = 10_000
+"""Characters: as many as a request may give."""
+
 _EVENT = r"[A-Za-z][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)+"
 _LONGEST_EVENT = 100
 
@@ -64,6 +69,17 @@ Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE EXPIRE")
 """What can happen to an object on its own, besides a change of its fields."""
 
 
+def _comment(value: object) -> str:
+    """The comment of a refund. It is stored and answered like one of a request, so it has the same
+    limit: no answer has a comment that a request could not have given."""
+    text = read_text(value)
+    if len(text) > _LONGEST_COMMENT:
+        raise ValueError(
+            f"got a text of {len(text):,} characters, wanted at most {_LONGEST_COMMENT:,}"
+        )
+    return text
+
+
 @file_model
 class LaterAmount:
     """How much is captured or refunded; absent: all."""
@@ -72,7 +88,7 @@ class LaterAmount:
     others = "{} or "
 
     amount: Positive | None = None
-    comment: Text | None = None
+    comment: Annotated[str, BeforeValidator(_comment, str | int)] | None = None
 
 
 def read_event(value: object) -> str:
@@ -93,7 +109,8 @@ class Emit:
 
 
 def _check_set(changes: Mapping[str, object]) -> None:
-    """Refuse a path that ``set`` may not change, and a value that it cannot have."""
+    """Refuse a path that ``set`` may not change, and a value that it cannot have. The map is kept
+    as it is written: it is a list of changes, and ``SetMap`` has their keys for editors alone."""
     if not changes:
         raise ValueError(f"set: wanted at least one of {', '.join(SETTABLE)}")
     for path, value in changes.items():
@@ -159,7 +176,8 @@ class Later:
 
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
-    """What the payer of a challenge does on its own, when the file says so."""
+    """What the payer of a challenge does on its own, when the file says so: without it the test
+    acts for the payer, or the challenge waits."""
     if challenge.payer is None:
         return ()
     after = challenge.after

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Reader
@@ -21,11 +21,12 @@ from mockserver.scenario.patterns import Pattern, Patterns, compile_pattern
 from mockserver.scenario.values import Value, as_text, canonical, excerpt, text_operand
 
 _LONGEST_SEARCHED = 1_000
-"""Characters of a text, and items of a list, that are searched."""
+"""Characters of a text, and items of a list, that are searched: a client may send megabytes, which
+every rule of a thousand would go through."""
 
 
 def _number(value: object) -> Decimal | None:
-    """The number that a value says; None where it says none."""
+    """The number that a value says, be it written as a text; None where it says none."""
     plain = canonical(value)
     if isinstance(plain, Decimal) and plain.is_finite():
         return plain
@@ -33,6 +34,7 @@ def _number(value: object) -> Decimal | None:
 
 
 def _values(wanted: object) -> frozenset[Value]:
+    """The operand of ``in``; no value would ever pass an empty list."""
     if not isinstance(wanted, list) or not wanted:
         raise ValueError(f"got {excerpt(wanted)}, wanted a list of values")
     return frozenset(map(canonical, wanted))
@@ -46,8 +48,15 @@ def _bound(wanted: object) -> Decimal:
     return limit
 
 
-def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
-    """The operand of ``between``."""
+class _Range(NamedTuple):
+    """The operand of ``between``: both numbers pass."""
+
+    low: Decimal
+    high: Decimal
+
+
+def _bounds(wanted: object) -> _Range:
+    """The operand of ``between``, as a file writes it: a list of two numbers."""
     if not isinstance(wanted, list) or len(wanted) != 2:
         raise ValueError(
             f"got {excerpt(wanted)}, wanted a list of the lowest and the highest number, both "
@@ -58,11 +67,15 @@ def _bounds(wanted: object) -> tuple[Decimal, Decimal]:
         raise ValueError(
             f"got [{excerpt(wanted[0])}, {excerpt(wanted[1])}], wanted the lower one first"
         )
-    return low, high
+    return _Range(low, high)
+
+
+def _is_between(got: Decimal, wanted: _Range) -> bool:
+    return wanted.low <= got <= wanted.high
 
 
 def _step(wanted: object) -> Decimal:
-    """The operand of ``every``."""
+    """The operand of ``every``, by which numbers are divided: not 0."""
     step = _bound(wanted)
     if step < 1 or step % 1:
         raise ValueError(f"got {excerpt(wanted)}, wanted a whole number from 1 on")
@@ -79,21 +92,34 @@ def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bo
     return holds_of_number
 
 
-def _contains(got: object, wanted: tuple[str, Value]) -> bool:
+class _Sought(NamedTuple):
+    """The operand of ``contains``: as a part of a text, and as an item of a list, which may be
+    written as another type."""
+
+    part: str
+    item: Value
+
+
+def _sought(wanted: object) -> _Sought:
+    return _Sought(text_operand(wanted), canonical(wanted))
+
+
+def _contains(got: object, wanted: _Sought) -> bool:
     """In a list an item that is equal, in a text a part of it."""
-    text, same = wanted
     if isinstance(got, (list, tuple)):
-        return any(canonical(item) == same for item in got[:_LONGEST_SEARCHED])
-    return text in as_text(got)[:_LONGEST_SEARCHED]
+        return any(canonical(item) == wanted.item for item in got[:_LONGEST_SEARCHED])
+    return wanted.part in as_text(got)[:_LONGEST_SEARCHED]
 
 
 def _matches(got: object, wanted: Pattern) -> bool:
+    """A field that is absent matches nothing, not even a pattern of any text."""
     if got is None:
         return False
     return wanted.fullmatch(as_text(got)[:_LONGEST_SEARCHED]) is not None
 
 
 def _presence(wanted: object) -> bool:
+    """The operand of ``exists``."""
     if not isinstance(wanted, bool):
         raise ValueError(f"got {excerpt(wanted)}, wanted true or false")
     return wanted
@@ -128,27 +154,15 @@ OPERATORS: Mapping[str, Operator] = {
     "lt": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lte": Operator("at most ", _bound, _counts(operator.le), "<= "),
     "every": Operator("a multiple of ", _step, _counts(lambda got, wanted: got % wanted == 0)),
-    "between": Operator(
-        "between ", _bounds, _counts(lambda got, wanted: wanted[0] <= got <= wanted[1])
-    ),
+    "between": Operator("between ", _bounds, _counts(_is_between)),
     "starts_with": Operator(
         "a text beginning with ", text_operand, lambda got, wanted: as_text(got).startswith(wanted)
     ),
     "ends_with": Operator(
         "a text ending with ", text_operand, lambda got, wanted: as_text(got).endswith(wanted)
     ),
-    "contains": Operator(
-        "something containing ",
-        lambda wanted: (text_operand(wanted), canonical(wanted)),
-        _contains,
-        searches=True,
-    ),
-    "matches": Operator(
-        "a text wholly matching ",
-        compile_pattern,
-        _matches,
-        searches=True,
-    ),
+    "contains": Operator("something containing ", _sought, _contains, searches=True),
+    "matches": Operator("a text wholly matching ", compile_pattern, _matches, searches=True),
     "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
 }
 
@@ -193,7 +207,7 @@ class FieldTest:
 
     @property
     def searches(self) -> int:
-        """How many of its checks search."""
+        """How many of its checks search: a sandbox takes only so many of them."""
         return sum(OPERATORS[word].searches for word, _ in self.operators)
 
     def difference(self, attempt: Attempt) -> Difference | None:
@@ -268,7 +282,7 @@ ORDER = ("above", "gt", "gte", "below", "lt", "lte", "between")
 
 def check_operators(wanted: object) -> None:
     """Raise ``ValueError`` for an operator that does not exist, or an operand that no test can
-    have."""
+    have. Done before operands are read as values of the field, whose refusals say less."""
     if isinstance(wanted, list):
         raise ValueError("got a list, wanted a value or a map such as {in: [...]}")
     if not isinstance(wanted, dict):

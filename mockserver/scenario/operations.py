@@ -7,6 +7,7 @@ people bring along from other tools and services, and what they are called here.
 docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.1.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -40,9 +41,14 @@ _FOREIGN_WORDS: Mapping[str, Mapping[str, str]] = {own: _words(own) for own in _
 """Keys of a rule, an outcome, a webhook and a later step, operators of a test and places of a
 transport fault, as other tools and people name them; by a word that only these have."""
 
+_NAME = re.compile(r"'?(\w+)(?:: \w+)?'?")
+"""What a foreign word is called here, where that is a name (with a value, as in ``exists: false``)
+and not an explanation."""
+
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
-    """What is said of a key that no part has."""
+    """What is said of a key that no part has: a slip of YAML, a word of another tool, the nearest
+    key, or else all keys."""
     words = unspaced(key, known) or meaning_of(key, known)
     if not words:
         words = "; there is nothing more to say here: write {}"
@@ -52,8 +58,13 @@ def unknown_key(key: str, known: Sequence[str]) -> str:
 
 
 def meaning_of(word: str, known: Collection[str]) -> str:
-    """What a word may mean that is not one of some known ones, as the end of a message."""
+    """What a word may mean that is not one of some known ones, as the end of a message. Which table
+    of foreign words helps is told by what is known: each is under a word that only its part has."""
     foreign = next((words for own, words in _FOREIGN_WORDS.items() if own in known), {})
+    name = _NAME.fullmatch(foreign.get(word, ""))
+    if name is not None and name[1] not in known:
+        # Advice that would be refused next: no time that has passed is tested with ``eq``.
+        foreign = {}
     return hint(word, foreign, known)
 
 
@@ -162,7 +173,8 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
 
 
 def _operation_meant(pattern: str, known: Collection[str]) -> str:
-    """Which operation is meant by a name that none has, as the end of a message."""
+    """Which operation is meant by a name that none has, as the end of a message: the same object
+    with another verb, those of the object, or the nearest name."""
     subject, _, verb = pattern.partition(".")
     translated = f"{subject}.{VERBS.get(verb, '')}"
     if translated in known:
@@ -187,6 +199,7 @@ def _operations_called(call: str) -> str:
         is_meant = method.upper() in ("", known_method)
         if is_meant and _leads_along(parts, known_path.strip("/").split("/")):
             path_by_operation.setdefault(f"'{operation}'", known_path)
+    # A path without ids means what it says: /charge/search is no charge of that id.
     exact = [name for name, known_path in path_by_operation.items() if "{" not in known_path]
     return " or ".join(exact or path_by_operation)
 

@@ -54,7 +54,8 @@ class Outcome:
     @property
     def passes(self) -> bool:
         """Whether it leaves the outcome to later rules: it says how slow the provider is and
-        nothing else, or that all is as usual."""
+        nothing else, or that all is as usual. So one rule may slow a provider whose declines are
+        those of another."""
         return self == Outcome(latency=self.latency)
 
     @property
@@ -101,7 +102,7 @@ apart."""
 
 def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     """Each thing that an outcome makes happen, by its word in the file, and the operations in which
-    it can."""
+    it can. A rule is asked where all of them can; its author is told of the word that cannot."""
     if outcome.provider is not None:
         yield outcome.provider.word, outcome.provider.fits
         if isinstance(outcome.provider, Approve) and outcome.provider.copies > 1:
@@ -109,6 +110,7 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
     if outcome.transport is not None and outcome.transport.at is At.UPLOAD:
         yield "at: upload", ops.BODIES
     for path, operations in FITS.items():
+        # ``transport.edit`` is a part of a part, with other operations than the whole.
         part: object = outcome
         for name in path.split("."):
             part = getattr(part, name, None)
@@ -211,6 +213,7 @@ class ThenMap(OutcomeMap):
     outcome_from: Text | None = None
 
     def __post_init__(self) -> None:
+        # Where the request names the outcome, none stands here: ``parse`` checks that it is alone.
         if self.outcome_from is None:
             OutcomeMap.__post_init__(self)
 

@@ -125,7 +125,8 @@ def _rules(
     was_taken: bool,
 ) -> list[Rule]:
     """The rules of a file, each read by itself: a fault of one, or of another part of the file,
-    hides none of another."""
+    hides none of another. What a sandbox has taken from an earlier version stays in force, though
+    this one may refuse more."""
     rules: list[Rule] = []
     ids: set[str] = set()
     for index, raw in enumerate(raw_rules):
@@ -147,7 +148,8 @@ def _rules(
 
 
 def _find_faults_of_when(raw_rule: object, problems: Problems) -> None:
-    """The faults of ``when`` of a rule whose shape is wrong elsewhere."""
+    """The faults of ``when`` of a rule whose shape is wrong elsewhere, as its author is to see all
+    faults at once."""
     when = raw_rule.get("when") if isinstance(raw_rule, dict) else None
     if isinstance(when, dict):
         below = problems.below("when")
@@ -167,7 +169,7 @@ def _check_there(model: RuleMap, operations: frozenset[str], problems: Problems)
 
 def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     """What happens to an object, as one of ``later`` says it (None where that is refused), and what
-    is wrong with it, by field."""
+    is wrong with it, by field. A control call lets it happen at once, in the words of files."""
     problems = Problems("later", {})
     later = None
     with suppress(ScenarioRefused):
@@ -193,7 +195,8 @@ def _shipped_rule(data: Mapping[str, Any]) -> RuleMap:
 
 
 def _check(model: ScenarioFile, problems: Problems) -> None:
-    """Find what is wrong with the meaning of a file, its rules apart."""
+    """Find what is wrong with the meaning of a file, its rules apart: what no model can see, as it
+    is known by tables or follows from two keys."""
     for key, value in model.assumptions.items():
         with problems.at("assumptions", key):
             read_assumption(key, value)
@@ -253,15 +256,17 @@ def compile_rule(
         limit_by_key = model.limit.times
     elif model.limit is not None:
         limit = model.limit.times
+    # ``nth`` is no field of the model: it is one of the tests of ``when``.
     has_counters = model.limit is not None or model.sequence is not None or "nth" in model.when
     if model.per is not None and not has_counters:
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
     if len(problems.faults) > faults_before or plan is None:
         return None
+    line, _ = problems.place()
     return Rule(
         id=model.id,
         file=problems.file,
-        line=problems.place()[0],
+        line=line,
         text=digest(json.dumps(raw, sort_keys=True, default=str)).hex(),
         stage=stage,
         operations=operations,
@@ -304,7 +309,8 @@ def _readers(
 
 
 def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Plan | None:
-    """What a rule makes happen; None with a fault."""
+    """What a rule makes happen; None with a fault. The models read each of ``then``, ``sequence``
+    and ``chance``; that there is one of them is said here."""
     words = [word for word in PLANS if getattr(model, word) is not None]
     if len(words) != 1:
         problems.add(

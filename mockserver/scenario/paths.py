@@ -80,9 +80,9 @@ SECRET = frozenset({"number", "ccv"})
 @cache
 def names_of(annotation: Any) -> Mapping[str, Any]:
     """The names that a path may go on with from a value of a type, in camelCase, and the types that
-    they lead to.
+    they lead to: its fields and properties, under their own names and those of the wire.
 
-    ``*`` stands for any name; secrets have none.
+    ``*`` stands for any name; secrets have none, nor has ``seq``, the place in a table.
     """
     origin, args = get_origin(annotation), get_args(annotation)
     if _is_union(annotation):
@@ -130,7 +130,8 @@ def followed(annotation: Any, path: str) -> Any:
 
 
 def kind_of(annotation: Any) -> Kind:
-    """How tests read the values of a type."""
+    """How tests read the values of a type. One that may hold several types is compared as text:
+    none of them is right for all."""
     types = {annotation}
     if _is_union(annotation):
         types = {arg for arg in get_args(annotation) if arg is not NoneType}
@@ -147,6 +148,7 @@ def kind_of(annotation: Any) -> Kind:
 
 
 def _is_union(annotation: Any) -> bool:
+    """Both ways to write a union have a type of their own."""
     return get_origin(annotation) in (Union, UnionType)
 
 
@@ -165,7 +167,7 @@ class Field:
 
 def fields_of(operations: Collection[str]) -> Mapping[str, Field]:
     """The fields that the request of any of some operations may have. Where two read one
-    differently, it is a text."""
+    differently, it is a text: a rule for both has one test, which compares what was sent."""
     by_name: dict[str, Field] = {}
     for op in operations:
         for name, field in parts_of(op).items():
@@ -220,6 +222,8 @@ def _field(word: str) -> tuple[str, Field]:
 
 @cache
 def _choice(name: str) -> Kind:
+    """The kind of an enumeration, by the names of its module and class. One for all fields that
+    have it: kinds are compared by identity."""
     # The colon says where the module ends, so that no module of the name of the class is looked
     # for.
     return choice(resolve_name(f"mockserver.domain.{name.replace('.', ':', 1)}"))
@@ -305,7 +309,7 @@ def has_age(operations: Collection[str]) -> bool:
 
 def check_there(path: str, operations: Collection[str]) -> None:
     """Raise ``ValueError`` for a path to a stored object that is there in none of some operations,
-    with those that are."""
+    with those that are: the rule would never fire."""
     group, _, rest = path.partition(".")
     if group not in ("age", "state"):
         return
@@ -326,10 +330,11 @@ def overlap(kind: str) -> Reader:
     path = f"{kind}.{next(iter(names_of(STORED[kind])))}"
 
     def read(attempt: Attempt) -> str | None:
+        """The kind, which is what ``overlaps: charge`` wants, or None."""
         own = attempt.state(path)
         if own is None:
             return None
-        is_shared = any(own == state(path) for _, state in attempt.under_way())
+        is_shared = any(own == other.state(path) for other in attempt.under_way())
         return kind if is_shared else None
 
     return read
@@ -344,8 +349,13 @@ NAMED = ("call", "in_flight", DAY_OF_CLOCK, *_PLAIN)
 
 
 def day_reader(zone: Zone) -> Reader:
-    """Reads the day of a call (2031-03-01) in a zone."""
-    return lambda attempt: iso(zone.wall(attempt.now))[:10]
+    """Reads the day of a call (2031-03-01) in a zone: a shop's limits begin anew at its own
+    midnight."""
+
+    def read(attempt: Attempt) -> str:
+        return iso(zone.wall(attempt.now))[:10]
+
+    return read
 
 
 def known_path(path: str, operations: Collection[str] = ALL_OPERATIONS) -> Known:
@@ -384,14 +394,18 @@ def _of_header(name: str, operations: Collection[str]) -> Known:
         raise ValueError(
             f"no request comes in for {' and '.join(sorted(operations))}, so there are no headers"
         )
-    return Known(lambda attempt: attempt.headers.get(folded))
+
+    def read(attempt: Attempt) -> str | None:
+        return attempt.headers.get(folded)
+
+    return Known(read)
 
 
 def _of_calls_in_flight(operations: Collection[str]) -> Known:
     """How many calls of some operations are not answered yet, this one included."""
 
     def read(attempt: Attempt) -> int:
-        return 1 + sum(op in operations for op, _ in attempt.under_way())
+        return 1 + sum(other.op in operations for other in attempt.under_way())
 
     return Known(read, NUMBER)
 
@@ -412,7 +426,8 @@ def _of_call(operations: Collection[str]) -> Known:
 
 
 def _of_state(path: str, rest: str) -> Known:
-    """A field of a stored object, or whether there is one."""
+    """A field of a stored object, or whether there is one. Objects are read when a rule asks, by
+    the resolver of the attempt."""
     _refuse_secret(path, rest.rsplit(".", 1)[-1])
     kind, dot, below = rest.partition(".")
     entity = STORED.get(snake(kind))
@@ -424,7 +439,11 @@ def _of_state(path: str, rest: str) -> Known:
         )
     # A path to the object itself asks whether there is one.
     value_kind = kind_of(followed(entity, below)) if dot else TEXT
-    return Known(lambda attempt: attempt.state(rest), value_kind)
+
+    def read(attempt: Attempt) -> object:
+        return attempt.state(rest)
+
+    return Known(read, value_kind)
 
 
 def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
@@ -442,9 +461,17 @@ def _of_request(path: str, rest: str, operations: Collection[str]) -> Known:
     kind = _field_at(path, parts, operations)
     if first == "metadata" and len(parts) == 2:
         return Known(_metadata_reader(parts[1]))
+
+    def read_text(attempt: Attempt) -> object:
+        return attempt.request.get(first)
+
+    def read_below(attempt: Attempt) -> object:
+        return kind.read(walked(attempt.request, parts))
+
+    # Most tests are of texts at the top: nothing to walk, and nothing to read.
     if kind is TEXT and len(parts) == 1:
-        return Known(lambda attempt: attempt.request.get(first))
-    return Known(lambda attempt: kind.read(walked(attempt.request, parts)), kind)
+        return Known(read_text)
+    return Known(read_below, kind)
 
 
 def _field_at(path: str, parts: Sequence[str], operations: Collection[str]) -> Kind:
@@ -504,6 +531,7 @@ def _metadata_reader(name: str) -> Reader:
     folded = name.lower()
 
     def read(attempt: Attempt) -> object:
+        """The value under the very name, else under the first that differs by letter case."""
         metadata = attempt.request.get("metadata")
         if not isinstance(metadata, dict):
             return None

@@ -35,8 +35,8 @@ class Pattern(Protocol):
 
 @mutable
 class Patterns:
-    """Compiles the patterns of one file or call, as many as may be: it takes the time of all other
-    clients. ``size`` counts their instructions."""
+    """Compiles the patterns of one file or call, as many as may be: meanwhile no other client is
+    served. ``size`` counts their instructions."""
 
     size: int = 0
 
@@ -61,10 +61,11 @@ def compile_pattern(wanted: object) -> Pattern:
         raise ValueError(
             f"got a pattern of {len(text)} characters, at most {_LONGEST_PATTERN} are allowed"
         )
-    # No pattern keeps RE2 busy: its time is in proportion to the text.
+    # Loaded here: most servers have no pattern to compile.
     import re2
 
     options = re2.Options()
+    # What is wrong is said below; which part of a text a group has met, nobody asks.
     options.log_errors = False
     options.never_capture = True
     options.max_mem = _MOST_OF_PATTERN

@@ -27,6 +27,8 @@ from mockserver.scenario.rule import AtEnd, Named, Plan, RuleMap, Sequence
 from mockserver.scenario.transport import At
 from mockserver.scenario.when import named_in
 
+# What ``when`` and ``key`` may name only once a provider is asked, and what is known as soon as a
+# request has a head.
 _NEED_PROVIDER = ("provider", "attempt", "source", "card", "bank_account.", "batch.row")
 _KNOWN_EARLY = ("op", "nth", "clock")
 _DELIVERY = frozenset({"webhook.deliver"})
@@ -73,6 +75,7 @@ class Placing:
         """The operations in which all of it has a place; None with a fault."""
         remaining, exact = self.operations, named_in(self.model.when.get("op"))
         for word, everywhere in self._fits():
+            # A rule for all payments of a card is not meant for their refunds.
             unnamed = BY_NAME.get(word, frozenset()) - exact
             fit = everywhere - unnamed
             # Where some fit, those that a glob means besides are left out in silence.
@@ -85,7 +88,8 @@ class Placing:
         return remaining
 
     def _fits(self) -> Iterator[tuple[str, frozenset[str]]]:
-        """What it looks at and makes happen, and the operations in which each has a place."""
+        """What it looks at and makes happen, and the operations in which each has a place: with its
+        words, so that the refusal names the one that does not fit."""
         for key in self._provider_keys:
             yield key, PROVIDER_OPERATIONS
         for word, meaningless in _UNDER_WAY.items():
@@ -107,8 +111,8 @@ class Placing:
 
     @property
     def _asks(self) -> bool:
-        """Whether it is asked when a provider is. What is as usual shields from later rules for the
-        provider, where one is asked."""
+        """Whether it is asked when a provider is. ``as_usual`` is meant to shield from later rules,
+        most of which are about the provider: where one is asked, it is asked with them."""
         if self._provider_keys:
             return True
         outcomes = self.plan.outcomes
@@ -118,10 +122,12 @@ class Placing:
         return is_as_usual and self.operations <= PROVIDER_OPERATIONS
 
     def _strikes(self, at: At) -> bool:
+        """Whether any of its outcomes is a fault at a place."""
         return any(_strikes(at, outcome) for outcome in self.plan.outcomes)
 
     def _strikes_alone(self, at: At) -> bool:
-        """Whether it does nothing besides faults at one place."""
+        """Whether it does nothing besides faults at one place. All else that it might say happens
+        at a later stage, of which the rule is not asked."""
         return all(
             _strikes(at, outcome) and outcome == Outcome(transport=outcome.transport)
             for outcome in self.plan.outcomes
@@ -154,7 +160,7 @@ class Placing:
             )
 
     def _misused_at_upload(self) -> Iterator[tuple[Path, str]]:
-        """While a body is sent only the head of the request is known."""
+        """While a body is sent only the head of the request is known: operation, headers, time."""
         known = (
             f"at: upload only the head has come: it knows {', '.join(_KNOWN_EARLY)}, header.<name>"
         )
@@ -226,7 +232,8 @@ def _replays_once(plan: Plan) -> bool:
 
 
 def _misfit(word: str, misfits: frozenset[str], fit: frozenset[str]) -> str:
-    """The refusal of a word of a rule in operations, of which it fits others."""
+    """The refusal of a word of a rule in operations, of which it fits others: first the confusions
+    that are common, each with what its author probably wants, then the plain list."""
     named = " and ".join(sorted(misfits))
     if word == "batch":
         return "batch scripts a whole batch: use op: batch.create, and rows for its rows"

@@ -1,5 +1,10 @@
 """What is wrong with a scenario file: every problem at its line and column, all of them at once, up
-to ``MOST_FAULTS``: who has more has them from one cause, and nobody waits until all are worded."""
+to ``MOST_FAULTS``: who has more has them from one cause, and nobody waits until all are worded.
+
+Those who check a part name it by its path in the file, such as ``("rules", 2, "when")``. The reader
+of YAML has remembered where each path stands (``Positions``); a path that it has not seen, as of a
+key that is missing, is told at the part around it.
+"""
 
 from __future__ import annotations
 
@@ -66,8 +71,8 @@ class ScenarioRefused(MockserverError):
 
 
 def more_follow(file: str, line: int, column: int) -> ScenarioProblem:
-    """What stands in the place of faults beyond the first ``MOST_FAULTS``, where the next one
-    was."""
+    """What stands in the place of faults beyond the first ``MOST_FAULTS``, where the next one was:
+    without it a file would seem right once these are mended."""
     words = f"more faults follow, of which at most {MOST_FAULTS} are told"
     return ScenarioProblem(file, line, column, "", words)
 

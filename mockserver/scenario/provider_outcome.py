@@ -28,6 +28,8 @@ from mockserver.scenario.operations import FOREIGN_DECLINES, PROVIDER_OPERATIONS
 from mockserver.scenario.scalars import Duration, Flag, Period, Positive, Text, whole
 
 _SPREAD = 1 << 32
+"""Equal shares of a skewed latency, of which a draw picks one."""
+
 _LN_99 = 4.59511985013459
 """ln 99: the logarithm of the odds at a share of 99 of 100."""
 
@@ -179,7 +181,8 @@ class Latency:
 
     @classmethod
     def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
-        """A range without an end ends where it begins. Refuses a range beside percentiles."""
+        """A range without an end ends where it begins: ``latency: 2s`` is read as ``min: 2s``.
+        Refuses a range beside percentiles."""
         data = {key: value for key, value in data.items() if value is not None}
         if data.keys() & {"p50", "p99"} and data.keys() & {"min", "max"}:
             raise ValueError("got a range and percentiles, allowed: min and max, or p50 and p99")
@@ -253,15 +256,25 @@ _TAKEN: Mapping[str, ProviderOutcome] = {
 def _row(
     name: str, code: str, gateway_code: str, gateway_message: str, retry: str, meaning: str
 ) -> DeclineRow:
-    """A row of the catalogue, of the texts of its columns."""
+    """A row of the catalogue, of the texts of its columns. Messages are not among them: they are
+    those of the service's codes."""
     error = Code[code] if code else None
-    if name in _TAKEN:
-        in_words = (int(error), error.message) if error is not None else (None, None)
-        return DeclineRow(name, meaning, _TAKEN[name], *in_words)
+    taken = _TAKEN.get(name)
+    if error is None and taken is not None:
+        return DeclineRow(name, meaning, taken)
     if error is None:
         raise ValueError(f"{name} has no code")
-    codes = (int(error), error.message, gateway_code or None, gateway_message or None)
-    return DeclineRow(name, meaning, Decline(name, *codes, retry == "yes"), *codes, retry == "yes")
+    if taken is not None:
+        return DeclineRow(name, meaning, taken, int(error), error.message)
+    refusal = Decline(
+        name,
+        int(error),
+        error.message,
+        gateway_code or None,
+        gateway_message or None,
+        is_retryable=retry == "yes",
+    )
+    return updated(DeclineRow(name, meaning, refusal), refusal)
 
 
 CATALOGUE: Mapping[str, DeclineRow] = {
@@ -311,12 +324,12 @@ class DeclineMap:
 
     def decline(self) -> Decline:
         """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says
-        what it means."""
+        what it means: beside a code of its own it is a name that the file gives."""
         code, row = self.error_code, DECLINES.get(self.name or "")
         if code is None:
             if self.name is None:
                 raise ValueError("wanted the name of a refusal, or an errorCode of your own")
-            base = row or decline(self.name)
+            base = decline(self.name)
             message = base.error_message
         else:
             base = row or _unlisted(self.name or f"error_{code}", code)
@@ -324,6 +337,7 @@ class DeclineMap:
             if base is not row or code != row.error_code:
                 # Another code than the row's: the service's own words for that, if it has any.
                 message = _MESSAGES.get(code, message)
+        # What the file says stands in the place of what the row says.
         return replace(
             updated(base, self),
             error_message=self.error_message or message,
@@ -333,7 +347,8 @@ class DeclineMap:
 
 
 def _unlisted(name: str, code: int) -> Decline:
-    """A refusal that no row of the catalogue has."""
+    """A refusal that no row of the catalogue has; whether a retry may help is as in rows of its
+    code."""
     return Decline(name, code, "Declined", None, None, is_retryable=code in _RETRYABLE)
 
 

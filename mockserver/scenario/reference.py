@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from mockserver.assumptions import ROWS, Assumption
 from mockserver.domain.cards import TEST_CARDS, Brand
@@ -62,11 +62,14 @@ class Section:
 
 
 def _section(text: str) -> Section:
+    """A section of ``reference.md``: its heading, what it is, the models, and a table of the keys
+    below its two lines of head."""
     name, means, models, _, _, *rows = filter(None, text.splitlines())
     return Section(name, means, tuple(re.findall("`(.*?)`", models)), tuple(map(_key, rows)))
 
 
 def _key(row: str) -> Key:
+    """A row of such a table; its example is JSON, so that it can be shown in YAML and in JSON."""
     name, means, default, example = (cell.strip() for cell in row.strip("|").split("|"))
     return Key(name.strip("`"), means, default, json.loads(example.strip("`")))
 
@@ -167,6 +170,7 @@ _COUNT: Schema = {"type": ["integer", "string"], "minimum": 1}
 
 
 def _ref(name: str) -> Schema:
+    """A model of the schema, by its name."""
     return {"$ref": f"#/$defs/{name}"}
 
 
@@ -195,7 +199,7 @@ def _in_either_case(letter: str) -> str:
 
 
 def _test(value: Schema) -> Schema:
-    """A test of a field that holds such values."""
+    """A test of a field that holds such values: one of them, or operators."""
     return {"anyOf": [value, _ref("Test")]}
 
 
@@ -250,24 +254,32 @@ def _operand(word: str) -> Schema:
 
 
 def _row_field(name: str) -> Schema:
+    """The test of a column in ``where`` of a batch: amounts are numbers, all else texts."""
     test = _ref("NumberTest" if name == "amount" else "AnyTest")
     return {**test, "description": "of the row", "examples": [{"in": [10]}]}
 
 
+class _Member(NamedTuple):
+    """A member of requests or of stored objects: the kind of its values, and what it is."""
+
+    kind: Kind
+    words: str
+
+
 @cache
-def _kinds() -> Mapping[str, tuple[Kind, str]]:
-    """The members of requests and of stored objects by their paths: the kind of each, and what it
-    is."""
-    by_path: dict[str, tuple[Kind, str]] = {}
+def _known_members() -> Mapping[str, _Member]:
+    """The members of requests and of stored objects, by their paths."""
+    by_path: dict[str, _Member] = {}
     for op in ops.OPERATIONS:
         for path in paths.testable(op):
             name = f"request.{path}"
-            by_path[name] = paths.known_path(name).kind, "a field of the request"
+            by_path[name] = _Member(paths.known_path(name).kind, "a field of the request")
     for kind, row_class in paths.STORED.items():
         prefix, noun = f"state.{camel(kind)}", kind.replace("_", " ")
-        by_path[prefix] = TEXT, f"the stored {noun} itself"
+        by_path[prefix] = _Member(TEXT, f"the stored {noun} itself")
         for name, annotation in paths.names_of(row_class).items():
-            by_path[f"{prefix}.{name}"] = paths.kind_of(annotation), f"of the stored {noun}"
+            kind_below = paths.kind_of(annotation)
+            by_path[f"{prefix}.{name}"] = _Member(kind_below, f"of the stored {noun}")
     return by_path
 
 
@@ -276,26 +288,29 @@ def _choices() -> Mapping[tuple[str, ...], str]:
     """Each set of words that a field may hold, with the name that the schema has for its tests:
     the first such field's."""
     named: dict[tuple[str, ...], str] = {}
-    for path, (kind, _) in _kinds().items():
-        if kind.allowed:
-            named.setdefault(kind.allowed, path.partition(".")[2])
+    for path, member in _known_members().items():
+        if member.kind.allowed:
+            named.setdefault(member.kind.allowed, path.partition(".")[2])
     return named
 
 
 def _members() -> Schema:
     """The members of requests and of stored objects, each with a test of its kind."""
-    return {path: _member(kind, words) for path, (kind, words) in _kinds().items()}
+    return {
+        path: {**_test_of(member.kind), "description": member.words}
+        for path, member in _known_members().items()
+    }
 
 
-def _member(kind: Kind, words: str) -> Schema:
-    """The test of a field of a kind."""
+def _test_of(kind: Kind) -> Schema:
+    """The test of a field of a kind. The schema has each once, for hundreds of fields."""
     if kind.allowed:
-        return {**_ref(_choices()[kind.allowed]), "description": words}
+        return _ref(_choices()[kind.allowed])
     if kind is NUMBER:
-        return {**_ref("NumberTest"), "description": words}
+        return _ref("NumberTest")
     if kind is FLAG:
-        return {**_ref("FlagTest"), "description": words}
-    return {**_ref("AnyTest"), "description": words}
+        return _ref("FlagTest")
+    return _ref("AnyTest")
 
 
 def _patterns() -> list[str]:

@@ -1,6 +1,9 @@
 """One rule, as a file says it and as it runs: when it matches, what it counts, what it makes
 happen.
 
+``RuleMap`` has the keys of a file. ``Rule`` is what ``parse`` makes of them, and never changes: how
+often it was met is kept in each sandbox (``tally``), so that sandboxes share the rules of a file.
+
 Source: docs/scenario-language.md, rule.
 """
 
@@ -124,7 +127,8 @@ class Expectation:
 
     @classmethod
     def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
-        """What may happen a number of times at most need not happen."""
+        """What may happen a number of times at most need not happen: ``max: 3`` alone means 0 to 3,
+        not 1 to 3."""
         data = {key: value for key, value in data.items() if value is not None}
         return {"min": 0, **data} if "max" in data else data
 
@@ -274,13 +278,14 @@ class Rule:
 
     @property
     def may_be_unmet(self) -> bool:
-        """Whether it expects how often it fires, or has a sequence that must suffice."""
+        """Whether it expects how often it fires, or has a sequence that must suffice: whoever ends
+        a test looks at these rules alone."""
         must_suffice = isinstance(self.plan, Sequence) and self.plan.at_end is AtEnd.FAIL
         return must_suffice or self.expect is not None
 
     @property
     def waits_for(self) -> str:
-        """What it takes to make it fire, in words."""
+        """What it takes to make it fire, in words, for those under whose scenario nothing has."""
         when = self.when
         conditions = [str(test) for test in when.tests]
         if not conditions:
@@ -317,21 +322,24 @@ class Rule:
 
     def choice_of(self, outcome: Outcome) -> int | None:
         """Which of the outcomes of its sequence or chance this one is, from 1; None when the rule
-        does not hold it."""
+        does not hold it, as after the end of a sequence."""
         if isinstance(self.plan, Named):
+            # The request has named it, and says it again.
             return 1
+        # By identity: two steps may be equal.
         for place, own in enumerate(self.plan.outcomes, 1):
             if own is outcome:
                 return place
         return None
 
     def key_of(self, attempt: Attempt) -> str:
-        """The key under which this attempt is counted."""
+        """The key under which this attempt is counted: what the file names, else the card, method
+        or object that the call is about."""
         if self.key is None:
             return attempt.subject or ""
-        if len(self.key) == 1:
-            return key_text(self.key[0](attempt))
         parts = [key_text(read(attempt)) for read in self.key]
+        if len(parts) == 1:
+            return parts[0]
         # Escaped, so that ("a|b", "c") and ("a", "b|c") are two keys.
         return "|".join(part.replace("\\", "\\\\").replace("|", "\\|") for part in parts)
 

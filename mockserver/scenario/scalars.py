@@ -10,7 +10,7 @@ Every reader raises ``ValueError`` with what was got and what is allowed.
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
@@ -36,6 +36,7 @@ _DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
 
 
 def _text(value: object, wanted: str) -> str:
+    """A value that must be a text; ``wanted`` says which."""
     if not isinstance(value, str):
         raise ValueError(f"got {excerpt(value)}, wanted {wanted}")
     return value
@@ -60,14 +61,21 @@ def read_instant(value: object) -> Micros:
     return parse_instant(_text(value, "an ISO 8601 date-time such as 2031-03-01T18:00:00Z"))
 
 
-def read_point(value: object) -> tuple[Micros, bool]:
-    """An instant, or a time of day (then True) in microseconds after midnight."""
+class TimePoint(NamedTuple):
+    """A bound of a span of time: an instant, or a time of day in microseconds after midnight."""
+
+    at: Micros
+    is_time_of_day: bool
+
+
+def read_point(value: object) -> TimePoint:
+    """A time of day, which comes every day, or an instant. YAML leaves both as texts."""
     time_of_day = re.fullmatch(_TIME_OF_DAY, value.strip()) if isinstance(value, str) else None
     if time_of_day is not None:
         hours, minutes, seconds = (int(part or 0) for part in time_of_day.groups())
-        return hours * HOUR + minutes * MINUTE + seconds * SECOND, True
+        return TimePoint(hours * HOUR + minutes * MINUTE + seconds * SECOND, is_time_of_day=True)
     try:
-        return read_instant(value), False
+        return TimePoint(read_instant(value), is_time_of_day=False)
     except ValueError:
         wanted = "a time of day such as 18:05 or a date-time such as 2031-03-01T18:05:00Z"
         midnight = "; midnight is 00:00" if str(value).startswith("24:") else ""
@@ -95,7 +103,7 @@ def read_id(value: object) -> str:
 
 
 def read_text(value: object) -> str:
-    """A text; a plain number counts as its digits."""
+    """A text; a plain number counts as its digits, as YAML reads ``reference: 42``."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return _text(value, "a text")
@@ -195,7 +203,7 @@ Instant = Annotated[
     BeforeValidator(read_instant, Annotated[str, Field(description="an ISO 8601 date-time")]),
 ]
 Point = Annotated[
-    tuple[Micros, bool],
+    TimePoint,
     BeforeValidator(
         read_point,
         Annotated[str, Field(description="a time of day (18:05) or an ISO 8601 date-time")],

@@ -165,7 +165,8 @@ class TogetherMap:
 
 
 def _step_kind(value: object) -> str:
-    """Which model a step of an example is, by the key that only that one has."""
+    """Which model a step of an example is, by the key that only that one has: else its faults
+    would be told four times, once for each model."""
     if isinstance(value, dict):
         return next(
             (f"<{kind}>" for kind in ("advance", "wait", "together") if kind in value), "<call>"
@@ -191,6 +192,7 @@ class ExampleMap:
 
 
 def _with_names(schema: dict[str, Any]) -> None:
+    """Let editors offer the names. A function: their file is read when a schema is wanted."""
     schema["enum"] = list(finding_names())
 
 
@@ -226,6 +228,7 @@ _Invariant = Annotated[str, AfterValidator(lambda text: Invariant(text).text)]
 
 
 def _no_flag(version: object) -> object:
+    """In Python true equals 1, and ``version: true`` is a slip."""
     if isinstance(version, bool):
         raise ValueError(f"got {excerpt(version)}, allowed: 1")
     return version

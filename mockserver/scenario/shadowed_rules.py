@@ -1,5 +1,11 @@
 """Warnings of a valid file: rules that can never fire, and rules that an earlier one shadows.
 
+A test under such a rule passes and has tested nothing. But what is certain of two tests is little:
+a pattern may mean anything, and a rule that is spent leaves the call to later ones. So everything
+here answers *as far as that can be known*, and in doubt there is no warning: one that is wrong
+would be silenced, and those that are right with it. A rule shadows a later one when every call that
+passes the tests of the later passes its own (``_all_imply``), and it then always decides.
+
 Source: docs/scenario-language.md, When a rule is asked.
 """
 
@@ -98,6 +104,7 @@ class _Seen:
 
     @staticmethod
     def of(rule: Rule) -> "_Seen":
+        """A rule, looked at once for the thousand pairs in which it stands."""
         levels: set[str] = set()
         for outcome in rule.plan.outcomes:
             levels |= _levels(outcome)
@@ -107,14 +114,15 @@ class _Seen:
     @property
     def quiet(self) -> str:
         """What it sets that says nothing of the answer of a provider or of the connection; empty
-        when it says more."""
+        when it says more. Such a rule seems to leave the answer to later ones, and does not."""
         if not self.levels <= _QUIET:
             return ""
         return " and ".join(sorted(self.levels))
 
 
 def _pairs(rules: tuple[Rule, ...]) -> Iterator[tuple[_Seen, _Seen]]:
-    """Each rule that may shadow others, with each that comes after it."""
+    """Each rule that may shadow others, with each that comes after it. Made one by one: of a long
+    file only the first pairs are compared."""
     seen = [_Seen.of(rule) for rule in rules]
     for place, first in enumerate(seen):
         if _always_decides(first.rule):
@@ -123,7 +131,8 @@ def _pairs(rules: tuple[Rule, ...]) -> Iterator[tuple[_Seen, _Seen]]:
 
 
 def _are_apart(own: _Tests, others: _Tests) -> bool:
-    """Whether nothing passes the tests of both rules, as far as that can be known."""
+    """Whether nothing passes the tests of both rules, as far as that can be known. It rules out
+    most pairs at little cost."""
     return any(_excludes(test, others[path]) for path, test in own.items() if path in others)
 
 
@@ -213,7 +222,8 @@ def _of_too_few(rule: Rule) -> Iterator[str]:
 
 
 def _not_there_yet(test: FieldTest, operations: frozenset[str]) -> Iterator[str]:
-    """Whether a test wants something of an object that the operations make."""
+    """Whether a test wants something of an object that the operations make: rules are asked before
+    that is there."""
     group, _, rest = test.path.partition(".")
     kind = snake(rest.partition(".")[0])
     if group != "state" or test.holds(None):
@@ -225,7 +235,8 @@ def _not_there_yet(test: FieldTest, operations: frozenset[str]) -> Iterator[str]
 
 
 def _in_small_letters(test: FieldTest) -> Iterator[str]:
-    """Whether a test wants a currency otherwise than the service writes it."""
+    """Whether a test wants a currency otherwise than the service writes it: one in small letters
+    is taken from clients, and stored in capitals."""
     if not test.path.endswith(".currency"):
         return
     for wanted in test.equals or ():
@@ -259,8 +270,8 @@ def _without_effect(outcome: Outcome) -> str | None:
 
 
 def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
-    """The tightest bounds of a test, each with a number that is 1 or -1 where the bound itself is
-    beyond it."""
+    """The tightest bounds of a test, which may have several. Each is a number and 0, or 1 or -1
+    where the number itself does not pass: so ``gt: 5`` compares as more than ``gte: 5``."""
     low, high = operands.get("between", (-_ENDLESS, _ENDLESS))
     least = [(operands[word], over) for word, over in _LEAST.items() if word in operands]
     most = [(operands[word], under) for word, under in _MOST.items() if word in operands]
@@ -276,6 +287,8 @@ def _shadowed(first: _Seen, later: _Seen) -> str | None:
     if _is_within(other.when.window, rule.when.window) and _all_imply(later.tests, first.tests):
         where = "" if both == other.operations else f" in {_named(both)}"
         return f"never fires{where}: {_decides(first)}"
+    # Who says only how webhooks go, and says more of the same calls in a later rule, takes both to
+    # happen; but the first rule that matches decides.
     if first.quiet and rule.when.window is None and not later.levels <= _QUIET:
         return f"is not asked wherever both match: {_decides(first)}"
     return None
@@ -295,7 +308,8 @@ def _decides(first: _Seen) -> str:
 
 
 def _always_decides(rule: Rule) -> bool:
-    """Whether every call that meets the tests of a rule, within its time, ends there."""
+    """Whether every call that meets the tests of a rule, within its time, ends there: none is left
+    to later rules because the rule waits, is spent, or does not strike."""
     bounds = (rule.when.nth, rule.when.idle, rule.limit, rule.limit_by_key, rule.lives)
     if rule.only_slows or any(bound is not None for bound in bounds):
         return False
@@ -317,6 +331,7 @@ def _implies(own: FieldTest, wanted: FieldTest) -> bool:
     if own.equals is not None:
         return all(wanted.holds(value) for value in own.equals)
     if wanted.wants_presence:
+        # Whatever does not pass without a value has one.
         return not own.holds(None)
     return all(_follows(own.operands, word, operand) for word, operand in wanted.operands.items())
 
@@ -341,6 +356,7 @@ def _follows(operands: Mapping[str, Any], word: str, wanted: Any) -> bool:
     if word == "ends_with":
         return str(operands.get(word, "")).endswith(wanted)
     if word not in ORDER:
+        # What a pattern, or a part of a text, says of another is not known.
         return False
     least, most = _range(operands)
     lowest, highest = _range({word: wanted})
@@ -364,11 +380,13 @@ def _excludes(test: FieldTest, other: FieldTest) -> bool:
 
 
 def _levels(outcome: Outcome) -> set[str]:
+    """The levels of an operation's life of which an outcome says anything."""
     names = [level.name for level in fields(outcome)]
     return {name for name in names if getattr(outcome, name) != getattr(NOTHING, name)}
 
 
 def _named(operations: frozenset[str]) -> str:
+    """Some operations as a warning names them: of many the first."""
     names = sorted(operations)
     words = ", ".join(names[:_MOST_NAMED])
     return f"{words} ..." if len(names) > _MOST_NAMED else words

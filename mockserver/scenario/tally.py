@@ -69,7 +69,8 @@ class Tally:
         return cls(rule.text, 0, 0, 0, None, {})
 
     def period_begins(self, rule: Rule, now: Micros) -> bool:
-        """Whether another period begins of a rule that counts by them: then it is counted anew."""
+        """Whether another period begins of a rule that counts by them: then it is counted anew. It
+        begins with its first call: until then ``CountedRule`` sees that the last is over."""
         if rule.per is None:
             return False
         period = rule.period(now)
@@ -109,7 +110,8 @@ class CountedRule:
 
     @property
     def left(self) -> int | None:
-        """Firings that its limit leaves; None when it has none, or one for each key."""
+        """Firings that its limit leaves; None when it has none, or one for each key, where no one
+        number says it."""
         if self.rule.limit is None:
             return None
         return max(self.rule.limit - self.fired, 0)
@@ -149,7 +151,8 @@ class CountedCall(CountedRule):
 
     @property
     def times(self) -> Times:
-        """How often its key was met, this call included."""
+        """How often its key was met, this call included. When that was is kept only for ``idle``:
+        there may be a key for every call."""
         is_timed = self.rule.when.idle is not None
         return Times(self.before.seen + 1, self.before.fired, self.now if is_timed else None)
 

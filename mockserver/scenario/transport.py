@@ -4,6 +4,11 @@
 A path names members from the outside in, ``paymentInformation.card``; a number names an element of
 a list from 0, ``*`` each of them. Source: docs/scenario-language.md, transport.
 ``web.transport_faults`` performs the faults.
+
+A fault is of one kind, alone or with a delay. ``_KINDS`` says of each kind where it fits and what
+it leaves the client with, and those who ask (placing, findings, explorations) ask ``Transport`` for
+that, not for the kind: a new kind is a row. What matters most is the ``doubt``: a client that gets
+no readable answer cannot know whether its payment was taken.
 """
 
 import re
@@ -28,6 +33,8 @@ UNAVAILABLE = 503
 """The status that says that a request was not taken."""
 _BODILESS = (204, 205, 304)
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""Headers that say where an answer ends: with a wrong one it cannot be read."""
+
 _UNREADABLE = _FRAMING | {"content-encoding"}
 _HEADER_NAME = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _HEADER_VALUE = r"[\t\x20-\x7e\xa0-\xff]*"
@@ -143,19 +150,21 @@ Hold = Annotated[int | HoldUntil, BeforeValidator(_hold, HoldUntil | DurationTex
 
 
 def _header_name(name: str) -> str:
+    """Refuse a name that HTTP does not allow: the server could not send it."""
     if re.fullmatch(_HEADER_NAME, name) is None:
         raise ValueError(f"got '{name[:60]}', which is not the name of a header")
     return name
 
 
 def _header_value(text: str) -> str:
+    """Refuse what does not fit one header: a line break would begin another."""
     if re.fullmatch(_HEADER_VALUE, text) is None:
         raise ValueError("wanted one line of Latin-1 text")
     return text
 
 
 def _pause(value: object) -> object:
-    """Whole seconds: a number of them, or a duration."""
+    """Whole seconds, as Retry-After has them: a number of them, or a duration."""
     if isinstance(value, str) and not value.isdigit():
         pause = read_duration(value)
         if pause % SECOND:
@@ -261,12 +270,14 @@ class Transport:
             )
 
     def _names(self, kind: FaultKind) -> bool:
-        """Whether the key of a kind is given; ``close_after: 0`` is."""
+        """Whether the key of a kind is given; ``close_after: 0`` is, which cuts before the first
+        byte."""
         value = getattr(self, kind.value)
         return value is not None and value is not False
 
     def _check_place(self, kind: FaultKind, word: str) -> None:
-        """Set the kind, which a file names by ``word``, if it fits where the fault strikes."""
+        """Set the kind, which a file names by ``word``, if it fits where the fault strikes: what
+        changes an answer needs one, what slows the reading of a body is too late after that."""
         object.__setattr__(self, "kind", kind)
         if self.virtual and (not self.delay or self.at not in _WHOLE):
             raise ValueError(
@@ -279,7 +290,8 @@ class Transport:
             raise ValueError("delay cannot be used at: connect, which has only reset")
 
     def _check_answer(self) -> None:
-        """Refuse headers and a body that an answer of the status cannot have."""
+        """Refuse headers and a body that an answer of the status cannot have: no service sends
+        these, and clients would read on into the next answer."""
         if self.status is None:
             return
         for name in self.headers or ():
@@ -305,9 +317,9 @@ class Transport:
 
     @property
     def _is_told(self) -> bool:
-        """Whether the answer of a status says what happened: an error body does, unless the
-        operation has happened already. Then only that of a service that is away vouches for
-        something."""
+        """Whether the answer of a status says what happened: an error body does. After the
+        operation has happened a client believes it only with a status of 503, which says that the
+        request was not taken."""
         if self.at is At.ANSWER and self.status != UNAVAILABLE:
             return False
         if isinstance(self.body, ErrorBody):
@@ -316,7 +328,8 @@ class Transport:
 
     @property
     def may_retry(self) -> bool:
-        """Whether a body of the scenario's own tells the client that it may try again."""
+        """Whether a body of the scenario's own tells the client that it may try again: then a
+        retry is not held against it."""
         return isinstance(self.body, Mapping) and self.body.get("isRetryable") is True
 
     @property
@@ -331,7 +344,8 @@ class Transport:
 
     @property
     def comes_first(self) -> bool:
-        """Whether it must be decided before anything has been asked of a provider."""
+        """Whether it must be decided before anything has been asked of a provider: what is to reach
+        the service several times, or later, has not reached it yet."""
         return self.at is At.RECEIVE and (
             self.virtual or self.kind in (FaultKind.COPIES, FaultKind.HOLD)
         )
@@ -407,7 +421,8 @@ def edited(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> ob
 
 
 def unfound(value: object, edit: Mapping[str, object], omit: Sequence[str]) -> list[str]:
-    """The paths that change nothing of a JSON value, each in words."""
+    """The paths that change nothing of a JSON value, each in words: the journal warns of them, as a
+    misspelt path spoils nothing, and the client seems to cope."""
     unfound = []
     for path, member in edit.items():
         # A value that is equal to none: what it may be set to may be what is there.
@@ -442,7 +457,7 @@ def _changed(value: object, path: Sequence[str], member: object) -> object:
 
 
 def _put(holder: Any, key: str | int, rest: Sequence[str], member: object) -> None:
-    """Set a member of a holder, or one below it, or take it out."""
+    """Set a member of a holder, or one below it, or take it out. The holder is a copy already."""
     if rest:
         holder[key] = _changed(holder[key], rest, member)
     elif member is _GONE:

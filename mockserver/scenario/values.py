@@ -68,7 +68,8 @@ def excerpt(value: object) -> str:
 
 
 def plain_text(value: object) -> str:
-    """The whole text of a value that is there, as it came."""
+    """The whole text of a value that is there, as it came: JSON where Python would write it
+    otherwise."""
     is_json = isinstance(value, Mapping | list | tuple | Decimal | bool)
     return json_text(value) if is_json else str(value)
 

@@ -1,4 +1,5 @@
-"""What happens to the webhooks of an operation, as a file says it and as it runs.
+"""What happens to the webhooks of an operation, as a file says it and as it runs: they are lost,
+late, out of order, sent several times, forged, or say something else than the truth.
 
 Source: docs/scenario-language.md, webhook.
 """
@@ -128,7 +129,8 @@ class WebhookPlan:
 
     @property
     def forged(self) -> Signature | None:
-        """What stands in the header of the signature; None for the right one."""
+        """What stands in the header of the signature; None for the right one. Two keys say it:
+        ``bad_signature`` is older than ``signature``."""
         return Signature.BAD if self.bad_signature else self.signature
 
     @property
@@ -144,7 +146,8 @@ class WebhookPlan:
 
     @property
     def waits_for_next(self) -> bool:
-        """Whether it goes out at the instant of the next one to the same receiver."""
+        """Whether it goes out at the instant of the next one to the same receiver. ``together``
+        with copies means these instead, which need wait for nothing."""
         return self.together and self.copies == 1
 
     @property

@@ -1,5 +1,11 @@
 """``when``: the tests that an attempt must pass, as a file says them and as they are made.
 
+Each key becomes one test of a field (``matching``), its operands read as the field's own values are
+(``paths``, and ``_OPERANDS`` for fields of few values): a test that nothing can pass is a slip of
+its author, and is refused when the file is read. Three keys are no tests of the attempt itself:
+``nth`` and ``idle`` go by how often, or when, the key of the rule was seen, so the director tests
+them once it has counted; ``clock`` is a span of sandbox time (``Window``).
+
 Source: docs/scenario-language.md, when.
 """
 
@@ -44,7 +50,7 @@ from mockserver.scenario.operations import (
 from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
 from mockserver.scenario.patterns import Patterns
 from mockserver.scenario.problems import Problems
-from mockserver.scenario.scalars import Duration, Point, ZoneName
+from mockserver.scenario.scalars import Duration, Point, TimePoint, ZoneName
 from mockserver.scenario.values import excerpt
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -79,7 +85,8 @@ class When:
 
     def differences(self, attempt: Attempt, first: Micros | None = None) -> Iterator[Difference]:
         """Every test that an attempt fails, then the span of time if it lies outside, when the
-        sandbox took its first decision at ``first``, or takes it now."""
+        sandbox took its first decision at ``first``, or takes it now. One by one: most rules fail
+        their first test, and nobody asks for the rest."""
         for test in self.tests:
             difference = test.difference(attempt)
             if difference is not None:
@@ -134,7 +141,8 @@ def operations_of(when: Mapping[str, object], problems: Problems) -> frozenset[s
 
 
 def named_in(wanted: object) -> frozenset[str]:
-    """The operations that ``op`` names in full, not by a glob."""
+    """The operations that ``op`` names in full, not by a glob: who names one means it, and is told
+    when a word of the rule has no place there."""
     return frozenset(
         pattern
         for pattern in _patterns(wanted)
@@ -191,7 +199,8 @@ def _test_of(
 
 
 def _meant_by(key: str, operations: frozenset[str]) -> str:
-    """What an unknown key of ``when`` may mean, as the end of a message."""
+    """What an unknown key of ``when`` may mean, as the end of a message. Most are fields of the
+    request, without the ``request.`` before them."""
     if key.startswith("card."):
         return " - did you mean 'card'?"
     if key in fields_of(operations):
@@ -204,7 +213,11 @@ def _test(
     path: str, wanted: object, patterns: Patterns, operations: frozenset[str] = ALL_OPERATIONS
 ) -> FieldTest:
     """A test of a path, its operands read as the values of the field are."""
-    check_operators(wanted)
+    if path == "age":
+        # It takes bounds alone. The check of all operators would advise some that are refused here.
+        wanted = _checked_bounds(wanted)
+    else:
+        check_operators(wanted)
     if path in _OPERANDS:
         wanted = _OPERANDS[path](wanted)
     known = known_path(path, operations)
@@ -227,7 +240,8 @@ def _card_tests(wanted: object, problems: Problems) -> list[FieldTest]:
 
 
 def _wanted_values(wanted: object) -> list[object]:
-    """The values that a test wants a field to be, or not to be."""
+    """The values that a test wants a field to be, or not to be. Operands of other operators, such
+    as bounds, need be no value that the field can have."""
     if not isinstance(wanted, dict):
         return [wanted]
     values = [operand for word, operand in wanted.items() if word in ("eq", "ne")]
@@ -252,7 +266,8 @@ def _checked_bounds(wanted: object) -> object:
 
 
 def _among(wanted: object, allowed: tuple[str, ...]) -> object:
-    """A test of a field that holds one of a few words. Raises ``ValueError`` for another."""
+    """A test of a field that holds one of a few words. Raises ``ValueError`` for another, which
+    the field never equals."""
     for value in _wanted_values(wanted):
         if value not in allowed:
             raise ValueError(
@@ -282,7 +297,8 @@ def _declared(wanted: object, declared: frozenset[str]) -> None:
 
 
 def _operands(wanted: object, read: Callable[[object, str], object], word: str = "eq") -> object:
-    """A test with each operand as ``read`` gives it; it is told the operator."""
+    """A test with each operand as ``read`` gives it; it is told the operator, as half a card number
+    may be the operand of ``starts_with`` and not of ``eq``."""
     if isinstance(wanted, dict):
         return {key: _operands(operand, read, key) for key, operand in wanted.items()}
     if isinstance(wanted, list):
@@ -291,7 +307,7 @@ def _operands(wanted: object, read: Callable[[object, str], object], word: str =
 
 
 def _brand(wanted: object) -> object:
-    """Brands in any letter case."""
+    """Brands in any letter case: people write Visa, and texts are compared letter by letter."""
 
     def upper(value: object, _: str) -> object:
         return value.upper() if isinstance(value, str) else value
@@ -301,9 +317,11 @@ def _brand(wanted: object) -> object:
 
 def _digits(wanted: object, most: int, word: str = "eq") -> object:
     """The digits of a test of leading or last ones: all ``most`` of them, or fewer where the test
-    is of a beginning or an end."""
+    is of a beginning or an end. More are refused: no scenario needs a full card number, and what a
+    rule tests is shown."""
 
     def read(value: object, word: str) -> object:
+        """An operand as digits. Raises ``ValueError``."""
         if word in ("exists", "matches"):
             return value
         text = "" if isinstance(value, bool) or value is None else str(value)
@@ -318,7 +336,8 @@ def _digits(wanted: object, most: int, word: str = "eq") -> object:
 
 
 def _bin(wanted: object) -> object:
-    """Fewer leading digits than are kept of a card mean a beginning."""
+    """Fewer leading digits than are kept of a card mean a beginning: an issuer is known by 4 to 6,
+    and none would be equal to what is kept."""
     if isinstance(wanted, dict):
         return _digits(wanted, _MOST_BIN_DIGITS)
     text = _digits(wanted, _MOST_BIN_DIGITS, "starts_with")
@@ -333,7 +352,6 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
     "batch.row": _counted,
     "call": _counted,
     "in_flight": _counted,
-    "age": _checked_bounds,
     "card.brand": _brand,
     "card.bin": _bin,
     "card.last4": partial(_digits, most=4),
@@ -352,7 +370,7 @@ def _month_day(value: object) -> object:
 
 
 def _weekday(value: object) -> object:
-    """A day of the week, by its first three letters."""
+    """A day of the week, by its first three letters, also for the hint: Monday means mon."""
     if value not in WEEKDAYS:
         hint = nearest(str(value)[:3].lower(), WEEKDAYS)
         raise ValueError(f"got {excerpt(value)}, allowed: {', '.join(WEEKDAYS)}{hint}")
@@ -387,11 +405,11 @@ class Window:
 
     def __post_init__(self) -> None:
         points = [point for point in (self.from_, self.to) if point is not None]
-        is_timed = any(is_time_of_day for _, is_time_of_day in points)
+        is_timed = any(point.is_time_of_day for point in points)
         on_days = self.days is not None or self.month_days is not None
         self._check_keys(points, is_timed=is_timed, on_days=on_days)
-        start = self.from_[0] if self.from_ is not None else None
-        end = self.to[0] if self.to is not None else None
+        start = self.from_.at if self.from_ is not None else None
+        end = self.to.at if self.to is not None else None
         daily = on_days or is_timed
         self._check_bounds(start, end, daily=daily)
         if start is not None and self.for_ is not None:
@@ -400,9 +418,7 @@ class Window:
         for name, value in (("start", start), ("end", end), ("daily", daily)):
             object.__setattr__(self, name, value)
 
-    def _check_keys(
-        self, points: list[tuple[Micros, bool]], *, is_timed: bool, on_days: bool
-    ) -> None:
+    def _check_keys(self, points: list[TimePoint], *, is_timed: bool, on_days: bool) -> None:
         """Refuse keys that do not go together."""
         if () in (self.days, self.month_days):
             raise ValueError("got no day, wanted at least one")
@@ -410,7 +426,7 @@ class Window:
             raise ValueError("got nothing, wanted at least one of from, to, for, days, month_days")
         if self.to is not None and self.for_ is not None:
             raise ValueError("got to and for, only one of them is allowed")
-        if len({is_time_of_day for _, is_time_of_day in points}) > 1:
+        if len({point.is_time_of_day for point in points}) > 1:
             raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
         if is_timed or not (points or self.for_ is not None):
             return
@@ -438,7 +454,8 @@ class Window:
             raise ValueError(f"got for: {duration_text(self.for_)}, wanted more than 0{most}")
 
     def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:
-        """Whether an instant lies within, when what says no start begins at ``begins``."""
+        """Whether an instant lies within; what says no start, as ``for`` alone, begins at
+        ``begins``."""
         if self.daily:
             return self._holds_daily(now, self.zone or zone)
         start, end = self.start, self.end
@@ -464,7 +481,8 @@ class Window:
         return False
 
     def _is_on(self, midnight: Micros) -> bool:
-        """Whether the span begins on a day, by its midnight."""
+        """Whether the span begins on a day, by its midnight. The day counts on which it begins, so
+        that Saturday's night does not end at midnight."""
         if self.days is None and self.month_days is None:
             return True
         date = datetime_of(min(max(midnight, EARLIEST), LATEST))
@@ -480,7 +498,7 @@ class Window:
         words = []
         for word, point in (("from", self.from_), ("to", self.to)):
             if point is not None:
-                words.append(f"{word} {_point_words(*point)}")
+                words.append(f"{word} {_point_words(point)}")
         if self.for_ is not None:
             words.append(f"for {duration_text(self.for_)}")
         if self.days:
@@ -493,5 +511,8 @@ class Window:
         return " ".join(words)
 
 
-def _point_words(at: Micros, is_time_of_day: bool) -> str:
-    return f"{duration_text(at)} after midnight" if is_time_of_day else iso(at)
+def _point_words(point: TimePoint) -> str:
+    """A bound of a span, as explanations say it."""
+    if point.is_time_of_day:
+        return f"{duration_text(point.at)} after midnight"
+    return iso(point.at)

@@ -141,8 +141,8 @@ class StoreFile:
             raise Unreadable(str(problem)) from None
 
     def clear_away(self) -> bool:
-        """Delete some of the lines that no sandbox has any more; whether more are left. Raises
-        ``NotWritten``."""
+        """Delete some of the lines that no sandbox has any more; whether more are left. A few at a
+        time, as commits wait meanwhile. Raises ``NotWritten``."""
         if not self._garbage:
             return False
         number = self._garbage[-1]
@@ -151,7 +151,7 @@ class StoreFile:
         self._in_log += PAGE * deleted
         self.shorten_log()
         if deleted < SLICE:
-            # That were the last of it.
+            # Those were the last of it.
             self._garbage.remove(number)
         return bool(self._garbage)
 

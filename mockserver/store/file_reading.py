@@ -2,10 +2,10 @@
 
 A file that is damaged, of another program or of another version is refused (``StoreRefused``), and
 not a byte of it changes: it may be all that somebody has. So it is opened for reading only at
-first, and what SQLite does by itself when it opens a file for writing comes after that. What is
-damaged says SQLite: its ``integrity_check`` follows every page of
-the database, and the sum of each line tells a changed content. A small file is checked whole when
-it is opened; of a large one the index is, and the lines of a sandbox when they are read.
+first, and what SQLite does by itself when it opens a file for writing comes after that. SQLite
+says what is damaged: its ``integrity_check`` follows every page of the database. The sum of each
+line tells a changed content. A small file is checked whole when it is opened; of a large one the
+index is, and the lines of a sandbox when they are read.
 
 For SQLite the log beside a file ends at its first incomplete frame, as when a process ends while it
 writes one. A log that is missing or damaged has the commits before that, and nobody can tell.
@@ -160,6 +160,7 @@ def examined(path: Path, *, whole: bool = True) -> tuple[list[StoredSandbox], se
             return index, numbers
         except (sqlite3.Error, ValueError, TypeError) as problem:
             if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
+                # That says nothing of what is in the file: ``_reading`` has words for it.
                 raise
             raise StoreDamaged(f"{path} is damaged: {_words(problem)}; {_readable(db)}") from None
 
@@ -286,6 +287,7 @@ def sum_of_line(sandbox: int, part: str, key: int | str, line: bytes) -> int:
 
 @lru_cache(256)
 def _sum_of_part(sandbox: int, part: str) -> int:
+    """The beginning of a sum, the same for all lines of a part: a commit has several of them."""
     return crc32(f"{sandbox}.{part}.".encode())
 
 
@@ -378,16 +380,18 @@ def _refuse_lone_log(path: Path, state: str) -> None:
 
 
 def place_of(status: os.stat_result) -> tuple[int, int]:
-    """What a file is, by whatever path."""
+    """What a file is, by whatever path: two names may lead to one."""
     return status.st_dev, status.st_ino
 
 
 def _is_database(path: Path) -> bool:
+    """Whether a file begins as SQLite's do. Of any other SQLite says that it may be encrypted."""
     with path.open("rb") as file:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
 def _in_use(path: Path) -> StoreRefused:
+    """The refusal of a file that is open: two servers would each overwrite what the other keeps."""
     return StoreRefused(
         f"{path} is in use by another process: stop it, or use another file", Exit.IN_USE
     )

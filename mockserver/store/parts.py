@@ -90,11 +90,13 @@ class CardsPart(Part):
         self._known = 0
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        """Put the facts that were met since the last time: ``_known`` were before."""
         for facts in islice(self._facts.values(), self._known, None):
             changes.put(self.name, self._known, RecordForm.of(CardNumber).named(facts))
             self._known += 1
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        """Have these facts: to read them is to enter them in the registry, for all other rows."""
         for _, raw in stored.get(self.name, ()):
             read_plain(CardNumber, raw, cards)
         self._known = len(self._facts)
@@ -121,6 +123,7 @@ class NotedPart(Part):
         return len(self._changed)
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        """Put the rows that were noted, as they are by now; None notes that one is gone."""
         for number in list(islice(self._changed, most)):
             value = self._changed.pop(number)
             if value is None:
@@ -129,6 +132,7 @@ class NotedPart(Part):
                 changes.put(self.name, number, self.written(number, value))
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        """Take over the stored rows. What that has noted is in the file already."""
         self.take(stored.get(self.name, PartRows()), cards)
         self._changed.clear()
 
@@ -152,6 +156,7 @@ class TablePart(NotedPart):
         table.listeners += (self._hear,)
 
     def _hear(self, _: Table[Any], row: Any, __: Any) -> None:
+        """A row is new, or has another content; which one it had before does not matter."""
         self.note(row.seq, _IN_TABLE)
 
     def written(self, number: int, value: object) -> object:
@@ -159,7 +164,8 @@ class TablePart(NotedPart):
         return self._table.rows[number]
 
     def close(self) -> None:
-        # Others listen on: a sandbox that is kept aside may come back.
+        """Hear no more of the table. Others listen on: a sandbox that is kept aside may come
+        back."""
         self._table.listeners = tuple(hear for hear in self._table.listeners if hear != self._hear)
         super().close()
 
@@ -170,10 +176,12 @@ class TablePart(NotedPart):
                 raise ValueError(f"row {place} is missing")
 
         def row_of(seq: int, line: bytes) -> Any:
+            """The row of a line, when somebody looks at it."""
             try:
                 row = value_of(self._row_class, line, cards)
             except NONSENSE as fault:
                 raise DamagedSandbox(self.name, fault) from fault
+            # Its key says its place, and its line does not.
             row.seq = seq
             return row
 
@@ -199,6 +207,7 @@ _NOTHING: dict[Any, tuple[int, Any]] = {}
 
 
 def _as_it_is(value: object) -> object:
+    """How a value is written whose type its memory names."""
     return value
 
 
@@ -226,6 +235,8 @@ class MemoryPart(Part):
         self._last = 0
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        """Put the entries that are new, have another value (another object: values never change in
+        place), or have moved to the end; drop those that the memory has forgotten."""
         if self.known is _NOTHING:
             self.known = {}
         memory, known, number_before = self.memory, self.known, 0
@@ -248,6 +259,7 @@ class MemoryPart(Part):
                 changes.drop(self.name, number)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        """Fill the memory in the order of the numbers, which is that in which it forgets."""
         rows = stored.get(self.name, ())
         if rows:
             self.known = {}
@@ -270,6 +282,8 @@ class LinesPart(Part):
         self._mark: object = None
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        """Put what the observer has found since the mark of the last time. It may give all there is
+        instead, as after it was cleared: then stored lines that are not among it are gone."""
         lines = self._observer.lines(self._mark)
         self._mark = lines.mark
         for number, line in lines.by_number.items():
@@ -281,6 +295,7 @@ class LinesPart(Part):
         self._known.update(lines.by_number)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        """Give the observer what it had found; from its mark of now on it tells what is new."""
         rows = stored.get(self.name, ())
         self._known = {number for number, _ in rows}
         self._observer.take(read_plain(self._line, raw, cards) for _, raw in rows)
@@ -310,6 +325,8 @@ class JournalPart(Part):
         return min(self._journal.last - self._written, len(self._journal.entries))
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        """Put the new entries in blocks, and let go of those that the journal has dropped. What
+        they say of objects is kept longer, and must be stored before they go."""
         dropped = self._journal.dropped
         # Some at a time, or at once those of entries that were dropped before they were stored.
         was_not_stored = dropped > self._written and len(self._journal.stories) > 0
@@ -339,6 +356,8 @@ class JournalPart(Part):
         changes.cut(self._STORIES, forgotten)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
+        """Take over the entries, and the changes of objects: of dropped entries they have rows of
+        their own, of the others they are made again."""
         journal = self._journal
         for number, block in stored.get(self._STORIES, ()):
             journal.stories.take(read_plain(Change, raw, cards) for raw in block)
@@ -367,9 +386,11 @@ class BatchPart(Part):
         return sum(len(batch.rows) for batch in self._new_batches())
 
     def _new_batches(self) -> Sequence[Batch]:
+        """The batches of which nothing was stored yet: none is ever taken out."""
         return self._table.rows[len(self._stored) :]
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        """Put new batches with their rows, and of known ones what has moved since the last time."""
         # A new batch may have 100,000 transactions: other new ones follow with the next commit.
         for batch in self._new_batches():
             if most <= 0:
@@ -393,7 +414,8 @@ class BatchPart(Part):
             changes.put(self._ROWS, batch.seq * _BLOCKS + block, rows)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
-        # As ``gather`` has put them: a batch with how many transactions it has, then these.
+        """Take over the batches as ``gather`` has put them, each with how many transactions it has,
+        then these. Raises ``ValueError`` where some are missing."""
         counts = []
         for place, (seq, (plain, count)) in enumerate(stored.get(self.name, ())):
             if place != seq:
@@ -419,7 +441,8 @@ def _progress_of(batch: Batch) -> tuple[object, ...]:
 
 
 class RuleKeysPart(NotedPart):
-    """How often the keys of rules were seen, and their rules fired for them."""
+    """How often the keys of rules were seen, and their rules fired for them. The other counters of
+    a rule are a few numbers, in the head; of keys there may be as many as calls."""
 
     def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
         super().__init__("rule_keys", changed_parts)
@@ -430,7 +453,8 @@ class RuleKeysPart(NotedPart):
         sandbox.director.on_count = self._count
 
     def _note_all(self) -> None:
-        """Note what differs between the counters that are stored and those that count now."""
+        """Note what differs between the keys that are stored and those that count now. A key that
+        is in both goes on with the counters that it has, as its rule has the same text."""
         self._tallies = self._director.tallies
         counted = {
             (rule, key): None for rule, tally in self._tallies.rules.items() for key in tally.keys
@@ -454,8 +478,9 @@ class RuleKeysPart(NotedPart):
         self.note(number, (rule, key))
 
     def gather(self, changes: Changes, most: int = ALL) -> None:
+        """Put the keys that were counted. Other tallies mean that other rules were put in force,
+        which nobody has told of key by key."""
         if self._tallies is not self._director.tallies:
-            # Other rules were put in force.
             self._note_all()
         super().gather(changes, most)
 
@@ -465,7 +490,8 @@ class RuleKeysPart(NotedPart):
         return [rule, key, *self._tallies.rules[rule].keys[key]]
 
     def take(self, rows: PartRows, cards: CardRegistry) -> None:
-        """Have these counters, of rules that are in force."""
+        """Have these counters, of rules that are in force: another version of the server may have
+        other test values."""
         self._tallies = self._director.tallies
         for number, (rule, key, *times) in rows:
             tally = self._tallies.rules.get(rule)
@@ -485,7 +511,7 @@ class SchedulePart(NotedPart):
         sandbox.schedule.on_change = self.note
 
     def take(self, rows: PartRows, cards: CardRegistry) -> None:
-        """Have this planned."""
+        """Have this planned, in the list of the schedule itself, which is a heap."""
         self._entries[:] = [read_plain(ScheduledWork, raw, cards) for _, raw in rows]
         heapify(self._entries)
 
@@ -506,6 +532,7 @@ class DeliveriesPart(NotedPart):
         self._log.on_change = self._hear
 
     def _hear(self, delivery_id: str) -> None:
+        """A delivery is new, has changed, or was dropped."""
         delivery = self._log.get(delivery_id)
         if delivery is None:
             self.note(self._numbers.pop(delivery_id), None)

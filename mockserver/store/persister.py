@@ -77,7 +77,7 @@ PAGED: Mapping[str, Callable[[Any], bool]] = {
     "tokens": attrgetter("challenged"),
 }
 """Tables whose objects have pages at addresses without a key, and which of the objects begin with
-one."""
+one. A browser brings no key, so the store must find the sandbox by the object's id."""
 
 BEGINNING = (SETTLED, "marks")
 """The parts that a sandbox begins with again when it is emptied."""
@@ -94,6 +94,7 @@ _INSTANTS = ("now", "horizon", "journal.opened")
 _plain_of = attrgetter(*_PLAIN)
 
 _Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
+"""A profile, and the answers that differ from it: what ``Assumed`` is made of."""
 
 
 @mutable
@@ -224,7 +225,8 @@ class SandboxPersister:
         self._gather_head(changes)
 
     def _gather_head(self, changes: Changes) -> None:
-        """What is small is written whole when it has changed."""
+        """What is small is written whole when it has changed. Of the head only a hash is kept to
+        tell that: thousands of sandboxes may rest in memory."""
         settled = self._settled_now(changes.commit)
         if settled != self._settled:
             self._settled = settled
@@ -235,7 +237,9 @@ class SandboxPersister:
             changes.commit.puts.append((self.number, HEAD, 0, head))
 
     def _settled_now(self, commit: Commit) -> Settled:
-        """What there is to settle; a commit has the texts of its scenarios where they are new."""
+        """What there is to settle; a commit has the texts of its scenarios where they are new.
+        While the config is the same one, so are they: to find their places costs a digest of each
+        text."""
         sandbox, config, own = self.sandbox, self.sandbox.config, self.sandbox.own
         if self._settled is not None and config is self._config:
             places = self._settled.scenarios
@@ -279,7 +283,8 @@ class SandboxPersister:
         ``DamagedSandbox``."""
         sandbox, cards = self.sandbox, self.sandbox.cards
         with _naming(HEAD):
-            head: Head = read_plain(Head, stored[HEAD][0][1], cards)
+            [(_, plain)] = stored[HEAD]
+            head: Head = read_plain(Head, plain, cards)
             self._take_tallies(head.tallies)
         for observer in sandbox.observers:
             observer.take_counters(head.judged)
@@ -291,6 +296,7 @@ class SandboxPersister:
             with _naming(name):
                 if got != wanted:
                     raise ValueError(f"{got} rows, wanted {wanted}")
+        # It saves memory while many rows are read, and would hold them for good.
         cards.alike.clear()
         self._take_head(head)
 
@@ -373,13 +379,17 @@ def stored_beginning(stored: StoredRows, scenarios: StoredScenarios) -> Beginnin
 
 
 def _read_settled(stored: StoredRows, scenarios: StoredScenarios) -> tuple[Settled, SandboxConfig]:
+    """What seldom changes in a sandbox, and the config that follows from it. Raises
+    ``DamagedSandbox``."""
     with _naming(SETTLED):
-        settled: Settled = read_plain(Settled, stored[SETTLED][0][1], CardRegistry(""))
+        [(_, plain)] = stored[SETTLED]
+        settled: Settled = read_plain(Settled, plain, CardRegistry(""))
         config = scenarios.config(settled.scenarios)
     return settled, _config(settled, config)
 
 
 def _assumed(own: _Assumptions | None) -> Assumed | None:
+    """The answers that a sandbox gives by its own wish; None where it has not asked for any."""
     return Assumed(*own) if own is not None else None
 
 

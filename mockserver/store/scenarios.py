@@ -11,7 +11,7 @@ milliseconds, and its rules much memory.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from mockserver.domain.ids import digest
 from mockserver.engine.card_registry import CardRegistry
@@ -56,18 +56,29 @@ class StoredScenarios:
 
     def __init__(self, rows: StoredRows, configs: Configs) -> None:
         self._configs = configs
-        self._texts = _texts_of(rows)
+        self._found = _lines_of(rows)
+        """The lines that the file had when it was opened, by their places."""
+        self._in_file = set(self._found)
         self._read: dict[str, Scenario] = {}
 
     def put(self, scenarios: Sequence[Scenario], commit: Commit) -> list[str]:
-        """Let a commit have the texts of some scenarios: their places."""
+        """The places of some scenarios. A commit gets the lines that the file lacks, and no others:
+        a text may have 2 MB, and every new sandbox under it would write it again."""
         places = []
         for scenario in scenarios:
-            place = self._place_of(scenario)
+            place, line = _kept(scenario)
             places.append(place)
-            if place in self._texts:
-                commit.puts.append((SERVER, SCENARIOS, place, self._texts[place]))
+            self._read.setdefault(place, scenario)
+            if line is None or place in self._in_file or place in commit.scenarios:
+                continue
+            commit.scenarios.add(place)
+            commit.puts.append((SERVER, SCENARIOS, place, line))
         return places
+
+    def written(self, commit: Commit) -> None:
+        """A commit is in the file. Not before that are its scenarios known to be there: one that
+        fails has written nothing, and the next must have their texts."""
+        self._in_file |= commit.scenarios
 
     def config(self, places: Sequence[str]) -> SandboxConfig:
         """The config of the server under the scenarios of some places: that in force for new
@@ -79,35 +90,25 @@ class StoredScenarios:
             return of_server
         return self._configs.config_of(scenarios)
 
-    def _place_of(self, scenario: Scenario) -> str:
-        """The place of a scenario, and from now on the store knows its text."""
-        if scenario.builtin:
-            return _BUILT_IN + scenario.name
-        text = scenario.text or write_any(scenario.source)
-        line = line_of([scenario.name, scenario.file, text])
-        place = digest("scenario", line).hex()
-        self._texts.setdefault(place, line)
-        self._read.setdefault(place, scenario)
-        return place
-
     def _scenario(self, place: str) -> Scenario:
         """The scenario of a place: as the server has it, as it was read before, or read now."""
         if place not in self._read:
             # Those that the server has read are the same value in all sandboxes.
             for scenario in self._configs.config.scenarios:
-                self._read.setdefault(self._place_of(scenario), scenario)
+                self._read.setdefault(_kept(scenario).place, scenario)
         if place not in self._read:
             self._read[place] = self._parsed(place)
         return self._read[place]
 
     def _parsed(self, place: str) -> Scenario:
-        """Read the scenario of a place. Raises ``LookupError``."""
+        """Read the scenario of a place. A newer version may refuse it: its sandbox cannot go on
+        under other rules. Raises ``LookupError``."""
         reader = self._configs.reader
         if place.startswith(_BUILT_IN):
             shipped = {name: text for name, _, text in reader.shipped()}
             name = place.removeprefix(_BUILT_IN)
             return replace(reader.read_text(shipped[name], name), builtin=True)
-        name, file, text = plain_of(self._texts[place])
+        name, file, text = plain_of(self._found[place])
         try:
             if isinstance(text, str):
                 return replace(reader.read_text(text, file), name=name)
@@ -117,7 +118,24 @@ class StoredScenarios:
             raise LookupError(f"scenario {name}: {refused}") from None
 
 
-def _texts_of(rows: StoredRows) -> dict[str, bytes]:
+class _Kept(NamedTuple):
+    """The place of a scenario, and the line that the file has there: None of a built-in one, which
+    every version brings along."""
+
+    place: str
+    line: bytes | None
+
+
+def _kept(scenario: Scenario) -> _Kept:
+    """How a scenario is kept. One that came as a map has no text, and its plain data are kept."""
+    if scenario.builtin:
+        return _Kept(_BUILT_IN + scenario.name, None)
+    text = scenario.text or write_any(scenario.source)
+    line = line_of([scenario.name, scenario.file, text])
+    return _Kept(digest("scenario", line).hex(), line)
+
+
+def _lines_of(rows: StoredRows) -> dict[str, bytes]:
     """The lines of scenarios by their places. Raises ``Unreadable``."""
     if SCENARIOS not in rows:
         return {}

@@ -110,10 +110,12 @@ class StoredSandbox(NamedTuple):
 @mutable
 class Commit:
     """What is written together, or not at all: lines that are new or have another content, by
-    sandbox, part and key, and lines that are gone, by sandbox and part from one key to another."""
+    sandbox, part and key, and lines that are gone, by sandbox and part from one key to another.
+    ``scenarios`` are the places of those whose texts are among the lines."""
 
     puts: list[tuple[int, str, int | str, bytes]] = field(default_factory=list)
     drops: list[tuple[int, str, int, int]] = field(default_factory=list)
+    scenarios: set[str] = field(default_factory=set)
 
     @property
     def size(self) -> int:

@@ -165,8 +165,8 @@ class Store(SandboxStorage):
         return keys
 
     async def begun(self, keys: Sequence[str]) -> dict[str, Beginning]:
-        """How sandboxes began that are only in the file; their content is not read. Raises
-        ``NotKept`` (43)."""
+        """How sandboxes began that are only in the file; their content is not read: a reset of all
+        needs no more of them. Raises ``NotKept`` (43)."""
         away = [
             self._index[key]
             for key in keys
@@ -219,16 +219,18 @@ class Store(SandboxStorage):
         return sandbox
 
     def used(self, key: str) -> int:
-        """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
+        """When the sandbox of a key was last used, as ``Sandbox.used`` counts: lists show the last
+        used first, whether or not they are in memory."""
         stored = self._index.get(key)
         return stored.used if stored is not None else 0
 
     def last_used(self) -> int:
-        """When any sandbox was last used."""
+        """When any sandbox was last used: this server counts on from there."""
         return max((stored.used for stored in self._index.values()), default=0)
 
     def put_away(self, sandbox: Sandbox) -> bool:
-        """Drop a sandbox from memory; False while a commit of it is still to come."""
+        """Drop a sandbox from memory; False while a commit of it is still to come: the file would
+        give back what it was before."""
         is_changed = sandbox in self._writing.sandboxes or sandbox in self._next.sandboxes
         if is_changed or sandbox.key not in self._index:
             return False
@@ -245,7 +247,7 @@ class Store(SandboxStorage):
 
     def delete(self, sandbox: Sandbox) -> None:
         """A sandbox is deleted: the next commit takes it out of the file. When that fails, it is
-        there as before."""
+        there as before. The index lacks it from now on, so that nobody reads it back meanwhile."""
         key = sandbox.key
         self._next.deleted[key] = self._index.pop(key, None)
         self._close(key)
@@ -433,6 +435,7 @@ class Store(SandboxStorage):
             self._writer.submit(self._file.shorten_log)
         self._fault = None
         self.commits += 1
+        self._scenarios.written(commit)
         self._index.update((stored.key, stored) for stored in sandboxes)
 
     def _end(self, failed: str | None) -> None:

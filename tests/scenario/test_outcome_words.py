@@ -26,6 +26,7 @@ from mockserver.scenario.provider_outcome import (
 from mockserver.scenario.rule import Always
 from mockserver.scenario.transport import At, Dribble, ErrorBody, HoldUntil, Transport
 from mockserver.scenario.webhook_plan import Signature, WebhookPlan
+from mockserver.wire.field_types import MOST_CHARACTERS
 from tests.scenario.telling import fault, one, told
 
 
@@ -218,6 +219,17 @@ LATER: list[tuple[str, Later]] = [
 @pytest.mark.parametrize(("text", "expected"), LATER, ids=[row[0] for row in LATER])
 def test_later(text: str, expected: Later) -> None:
     assert outcome(f"later: [{text}]").later == (expected,)
+
+
+def test_the_comment_of_a_later_refund_is_no_longer_than_that_of_a_request() -> None:
+    longest = "c" * MOST_CHARACTERS
+    text = "later: [{{after: 1h, refund: {{comment: {}}}}}]"
+    assert outcome(text.format(longest)).later == (Later(HOUR, refund=LaterAmount(None, longest)),)
+    found = fault(one(what=f"then: {{{text.format(longest + 'c')}}}"))
+    assert found == (
+        "bad.yaml:5:41: rules[0].then.later[0].refund.comment: got a text of 10,001 characters, "
+        "wanted at most 10,000"
+    )
 
 
 def test_a_payer_who_abandons_a_challenge_does_nothing() -> None:

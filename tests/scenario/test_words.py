@@ -151,6 +151,27 @@ WRONG = [
         "got 5, wanted a duration with its unit, such as 30d",
     ),
     ("when: {idle: {abve: 5d}}, then: {lag: 1s}", "unknown test 'abve' - did you mean 'above'?"),
+    # Words of other tools for operators that no length of time has get no advice to use these.
+    *(
+        (
+            f"when: {{{key}: {{{word}: 5d}}}}, then: {{lag: 1s}}",
+            f"{key}: unknown test '{word}', allowed: above, gt, gte, below, lt, lte, between",
+        )
+        for key in ("age", "idle")
+        for word in ("equals", "eq", "absent")
+    ),
+    (
+        "when: {age: {greater_than: 5d}}, then: {lag: 1s}",
+        "unknown test 'greater_than' - here it is 'gt', allowed: above",
+    ),
+    (
+        "when: {request.reference: {absent: true}}, then: {lag: 1s}",
+        "unknown test 'absent' - here it is 'exists: false'",
+    ),
+    (
+        "when: {request.reference: {equals: a}}, then: {lag: 1s}",
+        "unknown test 'equals' - here it is 'eq'",
+    ),
     (
         "when: {clock: {days: [Monday]}}, then: {lag: 1s}",
         "allowed: mon, tue, wed, thu, fri, sat, sun - did you mean 'mon'?",

@@ -8,11 +8,22 @@ from typing import Any
 import pytest
 
 from mockserver.store import writer
+from mockserver.store.schema import SCENARIOS, Commit, NotWritten
 from tests.driving import CARD, DUMMY
 from tests.store.twins import Kept
 
 CHARGE = {"amount": 5, "currency": "AUD", "providerId": DUMMY, "paymentInformation": CARD}
 ROUNDS = 20
+LOST = """version: 1
+name: lost
+rules:
+  - {id: lost, when: {op: charge.create}, then: {decline: lost_card}}
+"""
+SLOW = {
+    "version": 1,
+    "name": "slow",
+    "rules": [{"id": "slow", "when": {"op": "charge.get"}, "then": {"lag": "1s"}}],
+}
 
 
 def writers_of(api: Kept, clients: int, monkeypatch: pytest.MonkeyPatch) -> list[bool]:
@@ -91,3 +102,71 @@ def test_a_file_in_use_is_not_waited_for_on_the_event_loop(
     reader.join()
     api.restart()
     assert api.get("/charge")["count"] == 2
+
+
+def texts_written(api: Kept, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Of each commit from now on: how many texts of scenarios it has."""
+    store: Any = api.app.world.store
+    write, counts = store._file.write, []
+
+    def counted(commit: Commit) -> None:
+        counts.append(sum(part == SCENARIOS for _, part, _, _ in commit.puts))
+        write(commit)
+
+    monkeypatch.setattr(store._file, "write", counted)
+    return counts
+
+
+def test_the_text_of_a_scenario_is_written_once_for_all_sandboxes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db", scenario=LOST)
+    counts = texts_written(api, monkeypatch)
+    for key in ("sk_1", "sk_2", "sk_3"):
+        assert api.try_charge(key=key)["code"] == 941
+    # Another config of the same sandbox has the old text and a new one.
+    api.call("POST", "/__admin/scenarios", SLOW, key="sk_1")
+    assert sum(counts) == 2
+    api.restart()
+    counts = texts_written(api, monkeypatch)
+    assert api.try_charge(key="sk_4")["code"] == 941
+    assert api.call("POST", "/__admin/scenarios", SLOW, key="sk_2").status == 201
+    assert (sum(counts), len(counts) >= 2) == (0, True)
+    api.restart()
+    names = [row["name"] for row in api.call("GET", "/__admin/scenarios", key="sk_2")["scenarios"]]
+    assert {"lost", "slow"} <= set(names)
+
+
+def test_one_commit_has_the_text_of_a_scenario_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db", scenario=LOST)
+    counts = texts_written(api, monkeypatch)
+
+    async def all_clients() -> None:
+        calls = [
+            api.calling("POST", "/charge/card", CHARGE, key=f"sk_{number}") for number in range(5)
+        ]
+        await asyncio.gather(*calls)
+
+    asyncio.run(all_clients())
+    assert counts[0] == sum(counts) == 1
+    api.kill()
+
+
+def test_a_text_whose_commit_failed_is_written_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = Kept(tmp_path / "s.db", scenario=LOST)
+    store: Any = api.app.world.store
+    with monkeypatch.context() as full:
+
+        def refuse(commit: Commit) -> None:
+            raise NotWritten("database or disk is full")
+
+        full.setattr(store._file, "write", refuse)
+        assert api.try_charge().status == 503
+    assert api.try_charge()["code"] == 941
+    # Another server reads the sandbox under its scenario, though it has none itself.
+    api.kill()
+    assert Kept(tmp_path / "s.db").try_charge()["code"] == 941
