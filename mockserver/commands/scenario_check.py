@@ -36,7 +36,7 @@ from mockserver.scenario.values import json_text
 from mockserver.settings import Settings
 from mockserver.web.absent_members import scenario_warnings
 from mockserver.web.app import Application
-from mockserver.web.journaled import asking_of
+from mockserver.web.journaled import attempt_reader
 from mockserver.web.request import Answered, asked
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
@@ -240,7 +240,7 @@ def _rules_asked(app: Any) -> Iterator[str]:
     for entry in entries[-MOST_STEPS:]:
         cause = f"{entry.method} {entry.path}" if entry.method else "came due"
         yield f"{mask_text(cause)}: {entry.op}"
-        lines = told(sandbox.config.rules, entry.op, entry.decisions, asking_of(entry))
+        lines = told(sandbox.config.rules, entry.op, entry.decisions, attempt_reader(entry))
         yield from (f"  {mask_text(line)}" for line in lines)
 
 

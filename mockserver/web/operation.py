@@ -550,9 +550,9 @@ def _made(
     read as a client reads them. The journal keeps one that was sent ``by`` something."""
     target = urlsplit(call.path)
     path = unquote(target.path)
-    endpoints, parameters = lookup.at(path) or (None, {})
-    endpoint = None if endpoints is None else endpoints.by_method.get(call.method)
-    if not isinstance(endpoint, OperationEndpoint):
+    found = lookup.at(path)
+    endpoint = found.endpoints.by_method.get(call.method) if found is not None else None
+    if found is None or not isinstance(endpoint, OperationEndpoint):
         return 404, problem(
             404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION}
         )
@@ -563,7 +563,7 @@ def _made(
     if by is not None:
         headers[SENT_BY] = by
     query = target.query.encode()
-    request = Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
+    request = Request(call.method, path, found.placeholders, query, headers, raw=raw, known=sandbox)
     step, arrived = endpoint.arrive(request, sandbox)
     reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, step)
     text = reply.text()
