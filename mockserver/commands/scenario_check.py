@@ -37,7 +37,7 @@ from mockserver.settings import Settings
 from mockserver.web.absent_members import scenario_warnings
 from mockserver.web.app import Application
 from mockserver.web.journaled import attempt_reader
-from mockserver.web.request import Answered, asked
+from mockserver.web.request import Answered, call_app
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
 """Opens the ASGI application that runs these scenarios as if it had just started, its machine clock
@@ -348,7 +348,9 @@ class _Client:
         if call.body is not None:
             content = json_text(call.body).encode()
             headers |= {"content-type": "application/json", "content-length": str(len(content))}
-        answer = await asked(self.app, call.method, unquote(path), query.encode(), headers, content)
+        answer = await call_app(
+            self.app, call.method, unquote(path), query.encode(), headers, content
+        )
         _check_coding(answer)
         body = _body_of(answer.raw)
         in_short = _answer_in_short(answer.raw, body)
