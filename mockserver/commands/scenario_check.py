@@ -42,8 +42,8 @@ from mockserver.scenario.values import json_text
 from mockserver.settings import Settings
 from mockserver.web.absent_members import scenario_warnings
 from mockserver.web.app import Application
-from mockserver.web.journaled import asking_of
-from mockserver.web.request import Answered, asked
+from mockserver.web.journaled import attempt_reader
+from mockserver.web.request import Answered, call_app
 
 OpenApp = Callable[[Sequence[Scenario]], Any]
 """Opens the ASGI application that runs these scenarios as if it had just started, its machine clock
@@ -246,7 +246,7 @@ def _rules_asked(app: Any) -> Iterator[str]:
     for entry in entries[-MOST_STEPS:]:
         cause = f"{entry.method} {entry.path}" if entry.method else "came due"
         yield f"{mask_text(cause)}: {entry.op}"
-        lines = told(sandbox.config.rules, entry.op, entry.decisions, asking_of(entry))
+        lines = told(sandbox.config.rules, entry.op, entry.decisions, attempt_reader(entry))
         yield from (f"  {mask_text(line)}" for line in lines)
 
 
@@ -357,7 +357,9 @@ class _Client:
         if call.body is not None:
             content = json_text(call.body).encode()
             headers |= {"content-type": "application/json", "content-length": str(len(content))}
-        answer = await asked(self.app, call.method, unquote(path), query.encode(), headers, content)
+        answer = await call_app(
+            self.app, call.method, unquote(path), query.encode(), headers, content
+        )
         _check_coding(answer)
         body = _body_of(answer.raw)
         in_short = _answer_in_short(answer.raw, body)

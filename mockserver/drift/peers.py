@@ -23,7 +23,7 @@ from mockserver.scenario.scenario import CallMap, Scenario, ScenarioFile
 from mockserver.scenario.values import json_text
 from mockserver.settings import Settings
 from mockserver.web.app import Application
-from mockserver.web.request import asked
+from mockserver.web.request import call_app
 from mockserver.wire.jsonio import MalformedJson, loads
 from mockserver.wire.masked_bodies import mask_json
 
@@ -194,7 +194,7 @@ def opening(profile: str, instant: Micros) -> Callable[[Mapping[str, object]], P
     async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
         path, _, query = call.path.partition("?")
         headers = {"host": "127.0.0.1", **own}
-        answer = await asked(app, call.method, unquote(path), query.encode(), headers, content)
+        answer = await call_app(app, call.method, unquote(path), query.encode(), headers, content)
         return answer.status, answer.raw
 
     def open_sandbox(assumptions: Mapping[str, object]) -> Peer:

@@ -1,10 +1,18 @@
-"""Assembly: routes, control, errors and lifespan put together. Nothing is decided here."""
+"""Assembly: routes, guard, store, tracing and what runs in the background, put together to one ASGI
+application. Nothing is decided here.
+
+A request goes through ``Guard``, ``RouteLookup`` and the endpoint of its path, and nothing else: no
+middleware of Starlette, as each would cost time and could answer where a scenario wants silence.
+The sandbox has no state outside of ``World``, so a process may have several applications, as tests
+do. Store, tracing and the client of webhooks are imported where they are first needed: an
+application without them starts faster, and needs none of their packages.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -57,22 +65,25 @@ class Application(Starlette):
             from mockserver.web.tracing import Tracing
 
             world.tracing = Tracing(traces, self.path_of)
-        routes, unrouted = starlette_routes(_rows(world), world)
-        super().__init__(routes=routes, lifespan=lambda _: self.lifespan())
+        routes, unrouted = starlette_routes(_path_rows(world), world)
+        super().__init__(routes=routes, lifespan=_lifespan_of)
+        # The guard has tidied the path already. A redirect would lose the body of a payment.
         self.router.redirect_slashes = False
         self.router.default = unrouted
         self.lookup = lookup = RouteLookup(routes, self.router)
+        # Set-up calls are requests: the world, which knows no routes, gets what can carry them out.
         world.prepare = partial(prepare, world, lookup)
         world.set_up = partial(set_up, world, lookup)
         if settings.store is not None:
-            world.store = store = self._opened(settings.store, settings.store_sync)
-            world.runner.note, world.runner.turn, world.runner.uses = (
-                store.note,
-                store.turn,
-                store.last_used(),
-            )
+            world.store = store = self._open_store(settings.store, settings.store_sync)
+            world.runner.note = store.note
+            world.runner.turn = store.turn
+            # Counting goes on where it ended: the list of sandboxes stays in the order of use.
+            world.runner.uses = store.last_used()
 
-    def _opened(self, path: str, sync: str) -> Store:
+    def _open_store(self, path: str, sync: str) -> Store:
+        """The store in a file, with the sandboxes and the scenarios that were kept there. Raises
+        ``StoreRefused``, ``Unreadable``."""
         from mockserver.store.file import StoreFile
         from mockserver.store.scenarios import StoredScenarios
         from mockserver.store.schema import SERVER
@@ -83,32 +94,34 @@ class Application(Starlette):
         return Store(file, world.sandboxes, scenarios, world.real_clock, world.runner.changed)
 
     def serve_also(self, method: str, path: str, op: str, application: ASGIApp) -> None:
-        """Let another application serve a path, behind the guard; it is counted as ``op``. Other
+        """Let another application serve a path, such as the tools for coding agents: behind the
+        guard, as they can change whatever the control API can. It is counted as ``op``. Other
         methods of the path are refused."""
         routes, _ = starlette_routes([(path, [method], Guest(op, application))], self.world)
         self.routes.extend(routes)
         self.lookup.add(routes)
 
     def build_middleware_stack(self) -> ASGIApp:
-        """The routes behind the guard alone, which answers errors too: where a scenario cuts an
-        answer, nobody may."""
+        """What Starlette asks for once: the routes behind the guard alone. Starlette's own stack
+        would answer every exception with 500, but where a scenario cuts a connection nobody may
+        answer; the guard tells the one from the other."""
         return Guard(self.lookup, self.world, self.public_methods)
 
     def public_methods(self, path: str) -> list[str]:
-        """The methods of a path that a public key opens."""
-        match = self.lookup.at(path)
-        if match is None:
+        """The methods of a path that a public key opens: pages of shops may call them."""
+        found = self.lookup.at(path)
+        if found is None:
             return []
-        endpoints = match[0].by_method
-        return [method for method, endpoint in endpoints.items() if _is_public(endpoint)]
+        by_method = found.endpoints.by_method
+        return [method for method, endpoint in by_method.items() if _is_public(endpoint)]
 
     def path_of(self, method: str, path: str) -> str | None:
-        """The path of an operation as its table has it, with placeholders; None where there is no
-        operation."""
-        match = self.lookup.at(path)
-        if match is None or method not in match[0].by_method:
+        """The path that serves a request as its table has it, with placeholders; None where there
+        is none. A trace goes by it: a path with ids would make a new name with each request."""
+        found = self.lookup.at(path)
+        if found is None or method not in found.endpoints.by_method:
             return None
-        return match[0].path
+        return found.endpoints.path
 
     def open(self, key: str) -> Mapping[str, Mapping[str, object]]:
         """Open the sandbox of a secret key: the answers of its set-up calls by scenario and id.
@@ -117,26 +130,34 @@ class Application(Starlette):
 
     @property
     def tls(self) -> TlsMap | None:
-        """What the scenario files want to be wrong with the TLS port; the last one counts."""
-        said = (scenario.said.tls for scenario in reversed(self.world.directory.config.scenarios))
-        return next(filter(None, said), None)
+        """What the scenario files want to be wrong with the TLS port; the last file that says
+        anything counts, as later files override earlier ones everywhere."""
+        for scenario in reversed(self.world.directory.config.scenarios):
+            if scenario.said.tls is not None:
+                return scenario.said.tls
+        return None
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Inside of it time passes and webhooks go out without a request."""
+        """Inside of it time passes and webhooks go out without a request. An application whose
+        lifespan nobody runs, such as one in a unit test, answers all the same: whatever is due is
+        done before the next request."""
         world, runner, store, freeing = self.world, self.world.runner, self.world.store, Freeing()
         runner.ticker = ticker = Ticker(runner, world.sandboxes.is_live)
         runner.dispatcher = dispatcher = webhook_dispatcher(world)
+        # Those out of a store have work that came due, and webhooks to send, while it was closed.
         for sandbox in world.sandboxes:
             runner.changed(sandbox)
 
-        def leave(sandbox: Sandbox) -> None:
+        def on_leave(sandbox: Sandbox) -> None:
+            # A timer that may ring in days would hold the sandbox in memory until then.
             ticker.forget(sandbox)
             freeing.expect(sandbox)
 
-        world.sandboxes.on_leave = leave
+        world.sandboxes.on_leave = on_leave
         work = [ticker.run(), measure(world.lags), freeing.run(), drop_idle(world)]
-        work += [store.run()] if store is not None else []
+        if store is not None:
+            work.append(store.run())
         running = list(map(asyncio.create_task, work))
         try:
             yield
@@ -144,26 +165,41 @@ class Application(Starlette):
             for task in running:
                 task.cancel()
             await dispatcher.stop(world.sandboxes)
+            # The same application may be started again, on another event loop.
             runner.ticker = runner.dispatcher = None
-            world.sandboxes.on_leave = lambda sandbox: None
+            world.sandboxes.on_leave = _do_nothing
+            # Last, as webhooks that were being sent are noted there.
             if store is not None:
                 await store.close()
 
 
+def _lifespan_of(application: Application) -> AbstractAsyncContextManager[None]:
+    """What Starlette, which is made before there is an application, calls when one is served."""
+    return application.lifespan()
+
+
+def _do_nothing(sandbox: Sandbox) -> None:
+    """What happens when a sandbox loses its key while no background work runs."""
+
+
 def _is_public(endpoint: object) -> bool:
+    """Whether a public key opens an endpoint: such a key stands in a page for everybody to read, so
+    only operations that a browser needs take it."""
     return isinstance(endpoint, OperationEndpoint) and endpoint.route.is_public
 
 
 def webhook_dispatcher(world: World) -> WebhookDispatcher:
-    """What sends the webhooks of a server, those that are in its store where it has one."""
+    """What sends the webhooks of a server. Where it has a store, a webhook waits until its event is
+    kept there: after a crash a receiver must not know of a payment that the sandbox has lost."""
     from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
 
-    kept = world.store.is_kept if world.store is not None else None
+    is_kept = world.store.is_kept if world.store is not None else None
     is_live, changed = world.sandboxes.is_live, world.runner.changed
-    return WebhookDispatcher(world.real_clock, is_live, changed, world.tracing, kept)
+    return WebhookDispatcher(world.real_clock, is_live, changed, world.tracing, is_kept)
 
 
-def _rows(world: World) -> list[PathRow]:
+def _path_rows(world: World) -> list[PathRow]:
+    """Every path of the server, out of the tables of its kinds."""
     return [
         *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
         *((row.path, [row.method], ControlEndpoint(world, row)) for row in CONTROL_ROUTES),

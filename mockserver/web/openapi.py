@@ -1,6 +1,11 @@
-"""The documents that describe the API to machines, made from the route table, the models and the
-kinds of webhooks, never written by hand: the payments API in OpenAPI 3.1, whose constant parts are
-``openapi.json`` and ``openapi.md``, and its webhooks in AsyncAPI 3.0 too.
+"""The documents that describe the API to machines: the payments API in OpenAPI 3.1, and its
+webhooks in AsyncAPI 3.0 too.
+
+People generate clients from them and check their requests against them, so a document that differs
+from what the server does is worse than none. So they are made of what the server itself goes by:
+the table of routes, the classes of bodies, the table of replies, the kinds of webhooks, the
+assumptions in force. Written by hand are only the parts that never change (``openapi.json``,
+``openapi.md``, ``asyncapi.json``).
 
 Source: docs/spec/published-facts.md, 6; settled fact ``webhook.events``.
 """
@@ -63,8 +68,8 @@ HEADERS: dict[str, str] = {
 
 @lru_cache(maxsize=8)
 def document(assumed: Assumed, url: str) -> dict[str, Any]:
-    """The document for a set of assumptions and the address of a server. The answer is shared: do
-    not change it."""
+    """The document for a set of assumptions and the address of a server. It takes a tenth of a
+    second to make, so the newest few are kept. The answer is shared: do not change it."""
     bodies = [model for row in ROUTES for model in (row.body, row.query) if model is not None]
     schemas = Schemas(bodies)
     schemas.reply("Problem")
@@ -92,13 +97,17 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
 
 
 def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
-    """Statuses of a charge are words of the profile."""
+    """List the statuses of a charge in the schemas of these names: an authorised charge is spelt in
+    one of several ways (assumption ``charge.status.authorised``), and a generated client knows
+    only the words that it was made with."""
     words = list(profile_of(assumed).status.values())
     for name in names:
         schemas.named[name]["properties"]["status"]["enum"] = words
 
 
 def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+    """One operation: what it takes, and what it may answer."""
+    # A list is an object that can be called, and has no words of its own.
     words = getdoc(row.handle) if isfunction(row.handle) else row.summary
     headers = [
         {"name": name, "in": "header", "required": False, "schema": {"type": "string"}}
@@ -121,16 +130,17 @@ def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
 
 
 def _security(row: Route[Any, Any], assumed: Assumed) -> list[dict[str, list[str]]]:
-    """The keys that open an operation of browsers, each alone.
-
-    Those of a wallet follow the assumption ``charge.wallet_key``.
-    """
+    """The keys that open an operation of browsers, each alone: the public key, and the secret key
+    of the shop's server, unless the assumption ``charge.wallet_key`` keeps that from a wallet.
+    (All other operations take the secret key, as ``openapi.json`` says of the whole API.)"""
     public, secret = {"publicKey": list[str]()}, {"secretKey": list[str]()}
     is_public_alone = row.handle is charge_wallet and assumed["charge.wallet_key"] == "public_key"
     return [public] if is_public_alone else [public, secret]
 
 
 def _responses(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+    """The answers of an operation: the one that it gives when all goes well, the refusals that it
+    may give by itself, and anything else, as scenarios answer what they like."""
     success: dict[str, Any] = {"description": "Created" if row.creates else "Done"}
     success["content"] = {JSON: {"schema": schemas.reply(row.reply)}}
     links = _links(row)
@@ -148,23 +158,29 @@ def _responses(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
 
 
 def _links(row: Route[Any, Any]) -> dict[str, Any]:
-    """Where the id of what was created leads: the operations on that one object."""
+    """Where the id of what was created leads: the operations on that one object. By these links a
+    tester such as Schemathesis asks for charges that there are, where an id that it makes up is
+    answered with 404."""
     if not row.creates or row.reply.startswith("list of "):
         return {}
-    known = reply_type(row.reply).fields
-    return {
-        _name(other): {
-            "operationId": _name(other),
-            "parameters": {placeholder: f"$response.body#/{camel(placeholder)}"},
-        }
-        for other in ROUTES
-        for placeholder in PLACEHOLDER.findall(other.path)
-        if camel(placeholder) in known and other.path.count("{") == 1
-    }
+    reply_fields = reply_type(row.reply).fields
+    links = {}
+    for other in ROUTES:
+        placeholders = PLACEHOLDER.findall(other.path)
+        # The answer has one id of its own; a path with two names a second object.
+        if len(placeholders) == 1 and camel(placeholders[0]) in reply_fields:
+            [placeholder] = placeholders
+            links[_name(other)] = {
+                "operationId": _name(other),
+                "parameters": {placeholder: f"$response.body#/{camel(placeholder)}"},
+            }
+    return links
 
 
 def _refusals(row: Route[Any, Any], assumed: Assumed) -> set[int]:
-    """The statuses of refusals that an operation may answer."""
+    """The statuses of refusals that an operation may answer: of faulty fields, keys and methods
+    everywhere, of a body where it takes one, and of an object where its path names one, which may
+    be missing or in no state for a change."""
     statuses = {400, 401, 405}
     if row.body is not None:
         statuses |= {413, 415}
@@ -176,17 +192,19 @@ def _refusals(row: Route[Any, Any], assumed: Assumed) -> set[int]:
 
 
 def _tag(row: Route[Any, Any]) -> str:
+    """By what a page groups the operations: ``payment method`` for ``/payment_method/card``."""
     return row.path.split("/")[1].replace("_", " ")
 
 
 def _name(row: Route[Any, Any]) -> str:
-    """``postChargeCardLeastCost``: unique, because method and path are."""
+    """``postChargeCardLeastCost``: what a generated client calls its method. Unique, because method
+    and path are; the name that rules use, ``charge.create``, has several paths."""
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("/", "_").strip("_").split("_")
     return row.method.lower() + "".join(word.capitalize() for word in words)
 
 
 def _webhooks(schemas: Schemas) -> dict[str, Any]:
-    """Every event with the request that a receiver gets."""
+    """Every event with the request that a receiver gets, as OpenAPI describes webhooks."""
     text = {"type": "string"}
     headers = [
         {"name": name, "in": "header", "description": description, "schema": text}
@@ -214,7 +232,8 @@ def _webhooks(schemas: Schemas) -> dict[str, Any]:
 
 
 def asyncapi(assumed: Assumed) -> dict[str, Any]:
-    """The document of webhooks for a set of assumptions."""
+    """The document of webhooks for a set of assumptions: the same events as in the other document,
+    for tools that generate receivers."""
     schemas = Schemas(())
     api: dict[str, Any] = json.loads(_CONSTANT_OF_WEBHOOKS)
     api["info"]["version"] = INTERFACE
@@ -230,12 +249,16 @@ def asyncapi(assumed: Assumed) -> dict[str, Any]:
 
 
 def _channel(kind: WebhookKind) -> dict[str, Any]:
-    named = {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types}
+    """Where the events of one kind of object are sent to."""
+    messages = {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types}
     # The receiver chooses the address.
-    return {"address": None, "summary": kind.summary, "messages": named, "bindings": {"http": {}}}
+    address = None
+    bindings = {"http": dict[str, str]()}
+    return {"address": address, "summary": kind.summary, "messages": messages, "bindings": bindings}
 
 
 def _sending(kind: WebhookKind) -> dict[str, Any]:
+    """That the service posts the events of one kind of object to its channel."""
     channel = f"#/channels/{kind.word}"
     return {
         "action": "send",
@@ -247,6 +270,7 @@ def _sending(kind: WebhookKind) -> dict[str, Any]:
 
 
 def _message(kind: WebhookKind, event_type: str, schemas: Schemas) -> dict[str, Any]:
+    """What one event sends: headers and body."""
     headers = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}
     return {
         "name": event_type,

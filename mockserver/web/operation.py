@@ -2,13 +2,25 @@
 answers. And the set-up calls of a scenario, which are operations that run in the moment a sandbox
 opens, or when somebody asks for them.
 
+A request goes through these stations, at each of which a rule of a scenario may decide:
+
+1. Its head has come: a fault may strike while the body is sent (``interrupted``).
+2. It has arrived and is read (``arrive``): a fault may refuse it, delay it, hold it or send it
+   twice, before anything has happened (``_act_held_up``).
+3. It acts (``carry_out``): the provider is asked, objects change.
+4. It is answered: a fault may spoil the answer to what has happened (``_fault_of_answer``).
+
 What happens between the rules of arrival and the reply is synchronous, at one instant of the
 sandbox's clock: that is the transaction. Time that a scenario asks for is spent before it or after
 it, never inside. An answer may lag behind the present state (``lag``) or repeat an earlier one
 (``replay``). Source: docs/scenario-language.md, outcome.
+
+Nearly every request waits for nothing. Then ``act`` answers without a coroutine; what must wait is
+a function of its own, called where it is needed.
 """
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -47,13 +59,13 @@ from mockserver.web.request import (
     Reply,
     Request,
     Unanswerable,
-    asked,
+    call_app,
     refusal,
     tidied,
 )
 from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.shell import Endpoint
-from mockserver.web.transport_faults import Cut, first_of, slowly, upload_decision
+from mockserver.web.transport_faults import Cut, body_before_cut, slowly, upload_decision
 from mockserver.web.watching import SENT_BY
 from mockserver.web.world import World
 from mockserver.wire import content, refusals
@@ -79,30 +91,30 @@ class OperationEndpoint(Endpoint):
     def _misplaced(self, request: Request) -> Mapping[str, str]:
         """Where fields belong that stand in a body or a query of an operation that reads none, by
         name."""
-        in_body = request.fields.misplaced(self.route.query) if self.route.body is None else {}
-        return {
-            **in_body,
-            **(request.asked.misplaced(self.route.body) if self.route.query is None else {}),
-        }
+        places: dict[str, str] = {}
+        if self.route.body is None:
+            places |= request.body_fields.misplaced(self.route.query)
+        if self.route.query is None:
+            places |= request.query_fields.misplaced(self.route.body)
+        return places
 
     def authenticate(self, request: Request) -> Sandbox:
         """The sandbox of the key. Raises ``Unauthorised`` (40)."""
         directory, headers = self.world.directory, request.headers
-        return (
-            directory.of_either_key(headers)
-            if self.route.is_public
-            else directory.of_secret_key(headers)
-        )
+        if self.route.is_public:
+            return directory.of_either_key(headers)
+        return directory.of_secret_key(headers)
 
     async def interrupted(self, request: Request) -> Reply | None:
-        """Let the rules decide that know the head of a request. In process each request is a
-        connection of its own."""
+        """Let the rules decide that know the head of a request, before its body is read. In process
+        each request is a connection of its own, which a rule may refuse."""
         if request.is_in_process and self.world.directory.refuses_connection():
             raise Cut("scripted fault: the connection is reset as it is made")
         try:
             await self.fetch(request)
             sandbox = request.known = self.authenticate(request)
         except Refused:
+            # Whoever has no sandbox is told so once the body has come, as always.
             return None
         await self.world.runner.catch_up(sandbox)
         decision = request.decided = upload_decision(sandbox, self.route.op, request.headers)
@@ -112,21 +124,25 @@ class OperationEndpoint(Endpoint):
         if fault.is_reading:
             request.receive = slowly(request.receive, fault)
             return None
-        request.raw = await first_of(request.receive)
+        # Nothing acts, but journal and findings shall know what was being sent.
+        request.raw = await body_before_cut(request.receive)
         with suppress(MalformedJson):
             self._read(request, sandbox)
-        return Reply(None, b"", self._begin(request, sandbox, request.fields), fault)
+        return Reply(None, b"", self._begin(request, sandbox, request.body_fields), fault)
 
     def act(self, request: Request) -> Reply | Awaitable[Reply]:
         """Let the rules of arrival decide, wait as they say, and carry the operation out."""
         sandbox, limit = request.sandbox, self.world.rate_limit
-        if limit is not None and (wait := limit.take(sandbox.key, self.world.real_clock())):
-            return self._put_off(request, wait)
-        if sandbox.holding.is_all:
+        if limit is not None:
+            wait = limit.take(sandbox.key, self.world.real_clock())
+            if wait:
+                return self._refuse_for_rate(request, wait)
+        holding = sandbox.holding
+        if holding.is_all:
             return self._act_when_released(request)
-        if sandbox.holding.waiting and self.op in MONEY:
-            # Those go on that wait for it.
-            sandbox.holding.came += 1
+        if holding.waiting and self.op in MONEY:
+            # A rule holds others until another call moves money: this is one.
+            holding.came += 1
             self.world.runner.activity.notify(sandbox.key)
         step, arrived = self.arrive(request, sandbox)
         # Webhooks wait for the answer.
@@ -135,65 +151,82 @@ class OperationEndpoint(Endpoint):
             return arrived
         if arrived is not None:
             return self._act_held_up(arrived, request, step)
-        begun = self._begun_ahead(step)
-        if begun is not None:
-            return self._act_after(begun, request, step)
+        preparation = self._begin_preparation(step)
+        if preparation is not None:
+            return self._act_prepared(preparation, request, step)
         return self.carry_out(request, step)
 
     async def _act_when_released(self, request: Request) -> Reply:
+        """Act once nothing is held any more in the sandbox: a test that holds everything looks at
+        what is under way before it lets it happen."""
         await holds.let_go(self.world, request)
         acted = self.act(request)
         return acted if isinstance(acted, Reply) else await acted
 
-    def _begun_ahead(self, step: Step) -> Awaitable[object] | None:
-        """The work that is needed before a step, begun; None where there is little of it."""
+    def _begin_preparation(self, step: Step) -> Awaitable[object] | None:
+        """The long work that an operation needs before its step, begun, such as a search through
+        very many rows; None where there is little of it. A step must not take it upon itself:
+        nobody else is served as long as a step lasts."""
         ahead = self.route.ahead
         return None if ahead is None else ahead(self.world.runner, step)
 
-    async def _act_after(self, begun: Awaitable[object], request: Request, step: Step) -> Reply:
-        """Carry a request out once what it needs has been made."""
-        ready = await begun
+    async def _act_prepared(
+        self, preparation: Awaitable[object], request: Request, step: Step
+    ) -> Reply:
+        """Carry a request out once what it needs is ready. Time has passed meanwhile, and the step
+        is taken in the present."""
+        ready = await preparation
         await self.world.runner.catch_up(step.sandbox)
         return self.carry_out(request, step, ready)
 
     async def _act_held_up(self, fault: Transport, request: Request, step: Step) -> Reply:
-        """Carry a request out after what holds it up."""
+        """Carry a request out after what holds it up: its client may run into a timeout and ask
+        again while the first request is still to act. One whose client leaves while it is held is
+        not acted on."""
         watching.arrived(step, self.world.real_clock())
-        await self._hold_up(fault, request, step)
+        await self._delay_and_copy(fault, request, step)
         stays = fault.hold is None or await holds.held(self.world, request, fault)
         if not stays or not await holds.released(self.world, request):
             return Reply(None, b"", step, fault)
         await self.world.runner.catch_up(step.sandbox)
-        begun = self._begun_ahead(step)
-        if begun is not None:
-            return await self._act_after(begun, request, step)
+        preparation = self._begin_preparation(step)
+        if preparation is not None:
+            return await self._act_prepared(preparation, request, step)
         return self.carry_out(request, step)
 
-    async def _hold_up(self, fault: Transport, request: Request, step: Step) -> None:
-        """What comes between the receipt of a request and what it does."""
+    async def _delay_and_copy(self, fault: Transport, request: Request, step: Step) -> None:
+        """Let the time of a fault pass, then send the copies of the request, as a proxy does that
+        has waited too long for an answer. A copy is not copied again."""
         if fault.virtual:
             await self.world.runner.advance(step.sandbox, fault.delay)
         elif fault.delay:
             await asyncio.sleep(fault.delay / SECOND)
         if SENT_BY not in request.headers:
+            # The request itself is the last of them.
             for _ in range(1, fault.copies or 1):
                 await self.send(request, "proxy")
 
     async def send(self, request: Request, by: str) -> tuple[int | None, bytes]:
         """Take the same request once more, marked with who sends it: the status and the answer;
         None and what came of it when the connection broke."""
-        marked = {**request.headers, SENT_BY: by}
-        target, path = (request.resource, request.query), dict(request.path)
         try:
-            answer = await asked(
-                self, request.method, *target, marked, request.raw, path_params=path
+            answer = await call_app(
+                self,
+                request.method,
+                request.resource,
+                request.query,
+                {**request.headers, SENT_BY: by},
+                request.raw,
+                path_params=dict(request.path),
             )
         except ConnectionError:
             return None, b""
         return answer.status, answer.raw
 
-    def _put_off(self, request: Request, wait: Micros) -> Reply:
-        """Refuse a request unread. It is an entry of the journal that cannot be sent again."""
+    def _refuse_for_rate(self, request: Request, wait: Micros) -> Reply:
+        """Refuse a request unread, as its sandbox has used up its calls for ``wait``. It is not
+        counted, or rules that hit the third call would depend on how fast a machine is; and its
+        entry of the journal cannot be sent again."""
         limit = self.world.settings.rate_limit
         reason = (
             f"got more than {limit} calls in a second, allowed: {limit} for each sandbox "
@@ -201,7 +234,7 @@ class OperationEndpoint(Endpoint):
             f"the next one is accepted in {duration_text(wait)}"
         )
         step = self._begin(request, request.sandbox, is_counted=False)
-        seconds = -(-wait // SECOND)
+        seconds = math.ceil(wait / SECOND)
         step.result.pause = seconds * SECOND
         code = Code.RATE_LIMITING_APPLIED
         body = problem(
@@ -218,6 +251,8 @@ class OperationEndpoint(Endpoint):
         *,
         is_counted: bool = True,
     ) -> Step:
+        """The step of a request in its sandbox. Rules may ask for the number of a call, its
+        connection, and which calls overlap it: the latter two are noted only where one does."""
         director = sandbox.director
         call = director.count(self.op) if is_counted else None
         asked = Asked(
@@ -246,68 +281,78 @@ class OperationEndpoint(Endpoint):
             if _is_as_documented(request):
                 step = self._begin(request, sandbox, self._read(request, sandbox))
             else:
+                # Whether it is taken in another form, an assumption says, which the step notes: so
+                # the step is there before its fields.
                 step = self._begin(request, sandbox)
                 _check_form(request, step)
                 step.learn(self._read(request, sandbox))
             if (Stage.ARRIVAL, self.op) not in sandbox.config.rules.asked_at:
+                # No rule listens: the journal says so without an attempt made for it.
                 step.result.decisions += _SILENCE
                 return step, None
-            # Before anything happens.
-            fault = step.ask(
-                Stage.ARRIVAL, step.attempt(self.op, subject=step.asked.named)
-            ).outcome.transport
+            attempt = step.attempt(self.op, subject=step.asked.named)
+            fault = step.ask(Stage.ARRIVAL, attempt).outcome.transport
         except Unanswerable as refused:
             step = request.step or self._begin(request, sandbox)
             self._note_ignored(step, request)
             return step, self._refused(request, step, refused)
+        # A fault of the answer strikes when the operation has acted.
         if fault is None or fault.at is not At.RECEIVE:
             return step, None
         self._note_ignored(step, request)
-        return step, fault if fault.goes_on else Reply(None, b"", step, fault)
+        if fault.goes_on:
+            return step, fault
+        return step, Reply(None, b"", step, fault)
 
     def _read(self, request: Request, sandbox: Sandbox) -> Fields:
-        """Read body and query; what rules see of them. Raises ``MalformedJson``."""
+        """Read body and query; what rules see of them: the fields of the body, or without any those
+        of the query. Raises ``MalformedJson``.
+
+        Where the route takes none, the fields are read all the same: as unknown ones they are
+        reported to the developer."""
         profile = profile_of(sandbox.assumed)
-        body, query, read = self.route.body, self.route.query, NO_FIELDS
+        body, seen_by_rules = self.route.body, NO_FIELDS
         if body is not None:
-            request.fields = read = Fields.of_body(
+            request.body_fields = seen_by_rules = Fields.of_body(
                 body, request.raw, profile.json_depth, profile.reads_commas
             )
         elif request.raw:
-            request.fields = Fields.of_unread(request.raw, profile.json_depth)
+            request.body_fields = Fields.of_unread(request.raw, profile.json_depth)
+        query = self.route.query or Body
         if not request.query:
-            request.asked = no_fields(query or Body)
-            return read
-        request.asked = Fields.of_query(query or Body, request.query, profile.reads_commas)
-        request.misread = misread_in(query or Body, request.query)
-        return read or request.asked
+            request.query_fields = no_fields(query)
+            return seen_by_rules
+        request.query_fields = Fields.of_query(query, request.query, profile.reads_commas)
+        request.misread = misread_in(query, request.query)
+        return seen_by_rules or request.query_fields
 
     def _unless_repeated(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """An earlier answer, where a rule or the request's idempotency key wants that, else the
         reply of ``act``."""
         sandbox = step.sandbox
+        # To read again changes nothing, so a key says nothing there.
         by_key = idempotency.HEADER in request.headers and self.route.method != "GET"
         if by_key and sandbox.assumed["request.idempotency"] == "by_header":
-            act = partial(self._once, act, request, step)
+            act = partial(self._once_by_key, act, request, step)
         if not sandbox.config.rules.replays:
             return act()
-        if (first := idempotency.replayed(step)) is not None:
-            return _again(step, first.status, first.text, _fault_of_answer(step))
+        first = idempotency.replayed(step)
+        if first is not None:
+            return _earlier_answer(step, first.status, first.text, _fault_of_answer(step))
         reply = act()
         if reply.status is not None:
             idempotency.keep_for_replay(step, reply.status, reply.text())
         return reply
 
-    def _once(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
+    def _once_by_key(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """The first answer under the request's idempotency key, or a new one (assumption
-        ``request.idempotency``)."""
+        ``request.idempotency``). A key of another request, or of one that is still being answered,
+        is refused."""
         step.result.assumed.append("request.idempotency")
-        key, asked = (
-            request.headers[idempotency.HEADER],
-            (request.resource, request.query, request.raw),
-        )
+        key = request.headers[idempotency.HEADER]
+        same_if_equal = (request.resource, request.query, request.raw)
         try:
-            first = idempotency.first(step, key, asked)
+            first = idempotency.first(step, key, same_if_equal)
         except Refused as refused:
             reply = self._refused(request, step, refused)
             reply.is_repeat = step.result.is_repeat
@@ -315,10 +360,10 @@ class OperationEndpoint(Endpoint):
             reply.repeatable = refused.code is not Code.DUPLICATE_TRANSACTION
             return reply
         if first is not None:
-            return _again(step, first.status, first.answer)
+            return _earlier_answer(step, first.status, first.answer)
         reply = act()
         if reply.status is not None:
-            idempotency.keep(step, key, asked, reply.status, reply.text())
+            idempotency.keep(step, key, same_if_equal, reply.status, reply.text())
         return reply
 
     def carry_out(
@@ -331,18 +376,18 @@ class OperationEndpoint(Endpoint):
             act = partial(self.carry_out, request, step, ready, is_new=True)
             return self._unless_repeated(act, request, step)
         profile = profile_of(sandbox.assumed)
-        body, query = request.fields.body, request.asked.body
+        body, query = request.body_fields.model_as_sent, request.query_fields.model_as_sent
         try:
             if body is None or query is None or request.misread:
-                body, query = self._form(
-                    sandbox.config.strict or profile.refuses_unknown, request, step
-                )
-            form = body if self.route.body is not None else None
-            call = OperationCall(step, profile, form, query, request.resource, ready)
+                is_strict = sandbox.config.strict or profile.refuses_unknown
+                body, query = self._validated(is_strict, request, step)
+            taken_body = body if self.route.body is not None else None
+            call = OperationCall(step, profile, taken_body, query, request.resource, ready)
             reply = step.seen(partial(self.route.handle, call))
             step_effects.plan(step)
         except Refused as refused:
             if isinstance(refused, ProviderRefused):
+                # What a rule lets follow a decline, such as its webhook, follows this one too.
                 later.plan(step, is_declined=True)
             step.result.assumed += refusals.shaped_by(refused)
             return self._refused(request, step, refused, _fault_of_answer(step))
@@ -354,31 +399,38 @@ class OperationEndpoint(Endpoint):
         if self.route.creates:
             step.result.assumed.append("response.created_status")
             status = profile.created_status
-        return Reply(status, reply, step, _fault_of_answer(step) if step.result.ruled else None)
+        fault = _fault_of_answer(step) if step.result.ruled else None
+        return Reply(status, reply, step, fault)
 
     def _refused(
         self, request: Request, step: Step, refused: Exception, fault: Transport | None = None
     ) -> Reply:
-        return Reply(*refusal(refused, request.resource, request.sandbox.assumed), step, fault)
+        """The error for a request that is refused, in the voice of its sandbox."""
+        status, problem = refusal(refused, request.resource, request.sandbox.assumed)
+        return Reply(status, problem, step, fault)
 
     def _note_ignored(self, step: Step, request: Request) -> None:
-        """Note the fields that the operation does not read, for the findings each with a hint."""
-        if names := (*request.fields.unknown, *request.asked.unknown):
+        """Note the fields that the operation does not read, for the findings each with a hint: a
+        misspelt ``captrue`` would take the money at once, and nothing would say so."""
+        names = (*request.body_fields.unknown, *request.query_fields.unknown)
+        if names:
             step.result.ignored = names
             if step.sandbox.observers:
                 model = self.route.body or self.route.query
                 request.unknown = watching.hints(step, model, self._misplaced(request))
 
-    def _form(self, strict: bool, request: Request, step: Step) -> tuple[Body | None, Body | None]:
+    def _validated(
+        self, strict: bool, request: Request, step: Step
+    ) -> tuple[Body | None, Body | None]:
         """Body and query as models, where they are not just as they should be. Raises ``Invalid``
-        (90) with every fault of form in both: nothing is asked of the rules before the form is
-        sound (settled fact ``error.validation``)."""
+        (90) with every fault of form in both: no provider is asked before the form is sound
+        (settled fact ``error.validation``)."""
         faults: dict[str, str] = {}
-        query = self._typed(request.asked, self.route.query, strict, faults)
-        body = self._typed(request.fields, self.route.body, strict, faults)
+        query = self._typed(request.query_fields, self.route.query, strict, faults)
+        body = self._typed(request.body_fields, self.route.body, strict, faults)
         self._note_ignored(step, request)
-        for one in self._refused_parameters(request, step):
-            faults.setdefault(pascal([one.name]), one.refusal)
+        for parameter in self._refused_parameters(request, step):
+            faults.setdefault(pascal([parameter.name]), parameter.refusal)
         if strict:
             places = self._misplaced(request)
             for name in stray_fields(self.op, places):
@@ -392,7 +444,7 @@ class OperationEndpoint(Endpoint):
         written."""
         if not request.misread:
             return ()
-        step.result.assumed += dict.fromkeys(one.assumption for one in request.misread)
+        step.result.assumed += dict.fromkeys(parameter.assumption for parameter in request.misread)
         config, profile = step.sandbox.config, profile_of(step.sandbox.assumed)
         return refused_among(
             request.misread, profile.blank_query, profile.raw_plus, strict=config.strict
@@ -402,7 +454,7 @@ class OperationEndpoint(Endpoint):
         self, given: Fields, model: type[Body] | None, strict: bool, faults: dict[str, str]
     ) -> Body | None:
         """The model of some fields, None where the route has none; their faults are added to
-        ``faults``."""
+        ``faults``, so that a client is told all of them at once."""
         unknown = stray_fields(self.op, given.unknown) if strict else ()
         if model is None and not unknown:
             return None
@@ -414,15 +466,19 @@ class OperationEndpoint(Endpoint):
 
 
 def _check_coding(request: Request) -> None:
-    """Raises ``UnsupportedMedia`` for a body that is compressed, which is never read."""
+    """Raises ``UnsupportedMedia`` for a body that is compressed, which is never read: a small one
+    may become so large that it fills the memory."""
     coding = request.headers.get("content-encoding")
-    fault = content.coding_fault(coding) if coding is not None and request.raw else None
+    if coding is None or not request.raw:
+        return
+    fault = content.coding_fault(coding)
     if fault is not None:
         raise UnsupportedMedia("ContentEncoding", fault)
 
 
 def _is_as_documented(request: Request) -> bool:
-    """Whether path and body are sent in the form of the document, as most are."""
+    """Whether path and body are sent in the form of the document, as most are: then no assumption
+    need be asked."""
     if "//" in request.resource:
         return False
     return not request.raw or content.is_json(request.headers.get("content-type", ""))
@@ -447,7 +503,8 @@ def _check_form(request: Request, step: Step) -> None:
 
 
 def _fault_of_answer(step: Step) -> Transport | None:
-    """The fault that strikes the answer of a step that has happened."""
+    """The fault that strikes the answer of a step that has happened; of two rules the one that was
+    asked first decides."""
     for decision in step.result.decisions:
         fault = decision.outcome.transport
         if fault is not None and fault.at is At.ANSWER:
@@ -455,16 +512,19 @@ def _fault_of_answer(step: Step) -> Transport | None:
     return None
 
 
-def _again(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:
-    """The reply with the text of an earlier answer."""
+def _earlier_answer(step: Step, status: int, text: str, fault: Transport | None = None) -> Reply:
+    """The reply with the text of an earlier answer, byte for byte."""
     if status >= 400 and step.result.problem is None:
         # Of an answer out of a state document or a store the text alone is known.
         step.result.problem = cast(Problem, loads(text.encode()))
     return Reply(status, text.encode(), step, fault)
 
 
-_ANSWERED = {"content-type": "application/json; charset=utf-8"}
-_SUCCESS = ReplyMap()
+# Set-up calls: a scenario begins with objects that it needs, such as a customer with a card. They
+# are made in the process, without a connection, at one instant.
+
+_ANSWER_HEADERS = {"content-type": "application/json; charset=utf-8"}
+_ANY_SUCCESS = ReplyMap()
 _NO_OPERATION = "a set-up call must be an operation of the payments API"
 _HINT = (
     "no rule of a scenario hears a set-up call: a test value makes one fail, such as "
@@ -480,7 +540,8 @@ def prepare(world: World, lookup: RouteLookup, sandbox: Sandbox) -> None:
         with sandbox.director.during_set_up():
             for name, wanted in _calls(scenario, answers):
                 due.run_due(sandbox, sandbox.clock.read(world.real_clock()))
-                _take(name, wanted, *_made(sandbox, lookup, wanted), scenario, answers)
+                status, answer = _make_call(sandbox, lookup, wanted)
+                _check_and_keep(name, wanted, status, answer, scenario, answers)
         if answers:
             sandbox.setup[scenario.name] = answers
 
@@ -490,15 +551,16 @@ async def set_up(
 ) -> list[dict[str, object]]:
     """Make the set-up calls of a scenario now, at one instant, as requests that the journal says
     were sent ``by`` something: each call with its status. Raises as ``prepare`` does; what was done
-    before it stays."""
+    before the call that is refused stays, as it would of requests."""
     answers, made = dict[str, object](), list[dict[str, object]]()
     # What others have made due is no part of it.
     await world.runner.catch_up(sandbox)
+    # A reset may have put another in its place meanwhile.
     present = world.sandboxes.present(sandbox)
     with present.director.during_set_up():
         for name, wanted in _calls(scenario, answers):
-            status, answer = _made(present, lookup, wanted, by)
-            _take(name, wanted, status, answer, scenario, answers)
+            status, answer = _make_call(present, lookup, wanted, by)
+            _check_and_keep(name, wanted, status, answer, scenario, answers)
             made.append({"call": str(wanted), "status": status})
     await world.runner.catch_up(present)
     return made
@@ -506,21 +568,22 @@ async def set_up(
 
 def _calls(scenario: Scenario, answers: Mapping[str, object]) -> Iterator[tuple[str, CallMap]]:
     """The calls of a scenario by their names, each with what it takes of the ``answers`` before
-    it."""
+    it, such as the id of the customer that a charge is for. A generator: the next call is made
+    ready when the answer before it is there."""
     for place, call in enumerate(scenario.said.setup):
         name = f"Setup.{call.id or place}"
         try:
             yield name, ready(call, answers)
         except LookupError as missing:
-            raise invalid({name: f"{missing}{_of(scenario)}"}) from None
+            raise invalid({name: f"{missing}{_in_setup_of(scenario)}"}) from None
 
 
-def _of(scenario: Scenario) -> str:
+def _in_setup_of(scenario: Scenario) -> str:
     """Whose set-up it is, as several scenarios may have one."""
     return f" (set-up of {scenario.name})"
 
 
-def _take(
+def _check_and_keep(
     name: str,
     wanted: CallMap,
     status: int,
@@ -528,47 +591,49 @@ def _take(
     scenario: Scenario,
     answers: dict[str, object],
 ) -> None:
-    """Keep an answer that is as expected, else refuse it."""
-    expected = wanted.expect or _SUCCESS
-    faults = unexpected(expected, status, _ANSWERED, answer)
+    """Keep the answer to a set-up call under the call's id, by which later calls name it. Raises
+    ``Invalid`` (90) where it is not as the scenario expects: a test must not go on with half of
+    what it needs."""
+    expected = wanted.expect or _ANY_SUCCESS
+    faults = unexpected(expected, status, _ANSWER_HEADERS, answer)
     if faults and wanted.expect is None and isinstance(answer, dict):
+        # The error itself says more than that no error was expected.
         reason = f"{answer.get('code')} {answer.get('message')} {answer.get('details') or ''}"
-        raise invalid({name: f"{wanted} answered {status}: {reason}{_of(scenario)}"})
+        raise invalid({name: f"{wanted} answered {status}: {reason}{_in_setup_of(scenario)}"})
     if faults:
-        # Most likely a rule was meant to refuse it.
         should_fail = status < 400 <= (expected.status or 0)
-        told = [*faults, _HINT] if should_fail else faults
-        raise invalid({name: f"{wanted}: {'; '.join(told)}{_of(scenario)}"})
+        if should_fail:
+            # Most likely a rule was meant to refuse it.
+            faults = [*faults, _HINT]
+        raise invalid({name: f"{wanted}: {'; '.join(faults)}{_in_setup_of(scenario)}"})
     if wanted.id is not None:
         answers[wanted.id] = answer
 
 
-def _made(
+def _make_call(
     sandbox: Sandbox, lookup: RouteLookup, call: CallMap, by: str | None = None
 ) -> tuple[int, object]:
     """Make a set-up call, and what is due at once because of it: status and body of the answer,
     read as a client reads them. The journal keeps one that was sent ``by`` something."""
     target = urlsplit(call.path)
     path = unquote(target.path)
-    endpoints, parameters = lookup.at(path) or (None, {})
-    endpoint = None if endpoints is None else endpoints.by_method.get(call.method)
-    if not isinstance(endpoint, OperationEndpoint):
+    found = lookup.at(path)
+    endpoint = found.endpoints.by_method.get(call.method) if found is not None else None
+    if found is None or not isinstance(endpoint, OperationEndpoint):
         return 404, problem(
             404, Code.UNKNOWN_ERROR, "Not Found", call.path, {"Path": _NO_OPERATION}
         )
-    headers, raw = (
-        {**(call.headers or {}), "x-secretkey": sandbox.key},
-        b"" if call.body is None else dumps(call.body),
-    )
+    headers = {**(call.headers or {}), "x-secretkey": sandbox.key}
+    raw = b"" if call.body is None else dumps(call.body)
     if by is not None:
         headers[SENT_BY] = by
     query = target.query.encode()
-    request = Request(call.method, path, parameters, query, headers, raw=raw, known=sandbox)
+    request = Request(call.method, path, found.placeholders, query, headers, raw=raw, known=sandbox)
     step, arrived = endpoint.arrive(request, sandbox)
     reply = arrived if isinstance(arrived, Reply) else endpoint.carry_out(request, step)
     text = reply.text()
     if by is not None:
         endpoint.note(request, step, reply, text)
     due.run_due(sandbox, sandbox.now)
-    # Built-in test values spoil no answer: there is always one.
+    # No rule of a scenario hears it, and built-in test values spoil no answer: there is always one.
     return cast(int, reply.status), loads(text)

@@ -63,7 +63,8 @@ what allows it."""
 
 class PageCall:
     """One request of a browser, and the sandbox that its address names. Of a form field given twice
-    the last value counts. ``fault`` is that of the operation that was carried out: it strikes the
+    the last value counts. ``fault`` is that of the operation that was carried out: the payer's
+    browser is the client of that operation, so what would have become of its answer becomes of the
     page."""
 
     def __init__(self, world: World, request: Request) -> None:
@@ -83,8 +84,10 @@ class NoSuchPage(Exception):
 
 @record
 class PageRoute:
-    """A page, and the function that serves it. Whose it is says the ``table`` with the object that
-    its placeholder names, or the function ``find``; a page with neither is of the server."""
+    """A page, and the function that serves it. A browser brings no key, so something else says
+    whose sandbox the page shows: the object that the placeholder of its path names, looked for in
+    the ``table`` of every sandbox, or the function ``find``. A page with neither is of the
+    server."""
 
     method: str
     path: str
@@ -106,17 +109,23 @@ class PageEndpoint(Endpoint):
         """Find the sandbox that the address names, if there is one. Raises ``NotKept`` (43)."""
         await super().fetch(request)
         if self.route.table:
-            [object_id], named = request.path.values(), request.parameters.get("sandbox")
-            request.known = await self.world.directory.holding(self.route.table, object_id, named)
+            [object_id] = request.path.values()
+            # Of two sandboxes with this object, one forked off the other, the address may name one.
+            public_key = request.parameters.get("sandbox")
+            request.known = await self.world.directory.holding(
+                self.route.table, object_id, public_key
+            )
         elif self.route.find is not None:
             request.known = self.route.find(self.world, request)
 
     def authenticate(self, request: Request) -> Sandbox | None:
+        """The sandbox that ``fetch`` has found: an address that names an object is key enough."""
         return request.known
 
     async def act(self, request: Request) -> Reply:
         """The page, or one that says that the address names nothing."""
         if request.method != "GET":
+            # A form waits as a call does while a test holds everything; a look does not.
             await holds.let_go(self.world, request)
         call = PageCall(self.world, request)
         try:
@@ -127,7 +136,8 @@ class PageEndpoint(Endpoint):
         return answer
 
     def refused(self, fault: Exception, request: Request) -> Reply:
-        """A form that is too long; in an event stream, a key that opens nothing."""
+        """A form that is too long, told to a person; in an event stream, a key that opens nothing,
+        told in JSON to a script."""
         if isinstance(fault, TooLarge):
             return Reply(413, b"The form is too long.", headers=(TEXT,))
         reply = super().refused(fault, request)
@@ -146,28 +156,52 @@ def html(
     framed: bool = True,
     **values: object,
 ) -> Reply:
-    """The whole page of a template, with the values that it names. Nothing comes from outside,
-    nothing is inline. ``reaches`` are addresses of others that a form may lead to, step after step;
-    None where forms lead nowhere."""
-    named = [urlsplit(one) for one in reaches or () if one]
-    others = [f"{one.scheme}://{one.netloc.rpartition('@')[2]}" for one in named]
-    origins = ["'none'"] if reaches is None else ["'self'", *others]
-    rules = "default-src 'none'; style-src 'self'; img-src 'self' data:; "
-    rules += f"form-action {' '.join(dict.fromkeys(origins))}; base-uri 'none'; "
-    rules += "script-src 'self'; connect-src 'self'; " if scripts else ""
-    rules += "frame-src 'self'; " if frames else ""
+    """The whole page of a template, with the values that it names.
+
+    Texts on it come from merchants and payers. Were one of them ever not escaped, the policy would
+    still keep it from running and from sending a card number away: nothing is loaded from other
+    servers, no script or style stands inside the page. Scripts, frames on the page (``frames``)
+    and shops around it (``framed``) are allowed where a page needs them. ``reaches`` are addresses
+    of others that a form may lead to, step after step; None where forms lead nowhere.
+    """
+    rules = [
+        "default-src 'none'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        f"form-action {_form_targets(reaches)}",
+        "base-uri 'none'",
+    ]
+    if scripts:
+        rules += ["script-src 'self'", "connect-src 'self'"]
+    if frames:
+        rules.append("frame-src 'self'")
     # A shop may stand anywhere.
-    rules += "frame-ancestors http: https:" if framed else "frame-ancestors 'none'"
-    policy, embedded = (
-        (b"content-security-policy", rules.encode("latin-1")),
-        _EMBEDDED if framed else (),
-    )
+    rules.append("frame-ancestors http: https:" if framed else "frame-ancestors 'none'")
+    policy = (b"content-security-policy", "; ".join(rules).encode("latin-1"))
+    embedded = _EMBEDDED if framed else ()
+    # An address names a payment, which is nobody else's business.
     headers = (HTML, *embedded, policy, NOSNIFF, (b"referrer-policy", b"no-referrer"), NO_STORE)
     text = _environment().get_template(template).render(values)
     return Reply(status, text.encode("utf-8", "replace"), headers=headers)
 
 
+def _form_targets(reaches: Iterable[str | None] | None) -> str:
+    """Where the forms of a page may lead, as its policy lists it. A browser checks each redirect
+    that follows a form too, so the shop to which a payer goes on after the payment is one."""
+    if reaches is None:
+        return "'none'"
+    origins = ["'self'"]
+    for address in reaches:
+        if address:
+            parts = urlsplit(address)
+            # Without a name and a password before the host: an origin has none.
+            origins.append(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+    return " ".join(dict.fromkeys(origins))
+
+
 def redirect(location: str) -> Reply:
+    """Send a browser on with a GET, after a form too (303): to reload the page that it comes to
+    pays nothing again."""
     return Reply(
         303,
         b"",
@@ -180,44 +214,56 @@ def carry_out(
 ) -> Reply:
     """Let an ordinary operation do what a form asks for, in the sandbox of the page, and keep it in
     the journal, under ``path`` when that is not the page's."""
-    own = {
-        name: value
-        for name, value in call.headers.items()
-        if name not in ("cookie", idempotency.HEADER)
-    }
-    headers, resource = {**own, "content-type": "application/json"}, path or call.request.resource
+    headers = {**call.headers, "content-type": "application/json"}
+    # Cookies of other servers on this machine come with the form, and are nobody's to read. The key
+    # of an attempt is a field of the form: a header would answer for another one.
+    headers.pop("cookie", None)
+    headers.pop(idempotency.HEADER, None)
     operation = OperationEndpoint(call.world, route)
     request = Request(
-        route.method, resource, call.path, b"", headers, raw=dumps(body), known=call.sandbox
+        route.method,
+        path or call.request.resource,
+        call.path,
+        b"",
+        headers,
+        raw=dumps(body),
+        known=call.sandbox,
     )
     step, arrived = operation.arrive(request, request.sandbox)
+    # The page's endpoint ends the answer of the step when the page has been sent: till then its
+    # webhooks wait.
     call.request.step = step
     step.result.answered = False
     if isinstance(arrived, Reply):
         reply = arrived
     else:
         reply = operation.carry_out(request, step)
-        step.result.latency += arrived.delay if arrived is not None else 0
+        if arrived is not None:
+            # A rule delays the request. Nothing can wait inside this function, so the page does.
+            step.result.latency += arrived.delay
     operation.note(request, step, reply, reply.text())
     call.fault = reply.fault
     return reply
 
 
 def web_address(text: str | None) -> str | None:
-    """The address when a browser may be sent there: http or https with a host, printable ASCII
-    only; else None."""
-    sound = (
-        text
-        and text.isascii()
-        and is_web_address(text)
-        and not any(mark in text for mark in "\"'<>\\`;,")
-    )
-    return text if sound else None
+    """The address of a merchant when a browser may be sent there: http or https with a host,
+    printable ASCII only; else None, as for ``javascript:``. It stands in headers too, where some
+    marks would begin another value."""
+    if not text or not text.isascii() or not is_web_address(text):
+        return None
+    if any(mark in text for mark in "\"'<>\\`;,"):
+        return None
+    return text
 
 
 def with_query(address: str, /, **more: str) -> str:
+    """An address with more parameters behind those that it has."""
     parts = urlsplit(address)
-    return urlunsplit(parts._replace(query="&".join(filter(None, (parts.query, urlencode(more))))))
+    query = urlencode(more)
+    if parts.query:
+        query = f"{parts.query}&{query}" if query else parts.query
+    return urlunsplit(parts._replace(query=query))
 
 
 _TYPES = {
@@ -238,13 +284,15 @@ class StaticFile:
 
 @cache
 def static_version() -> str:
-    """The same for the same files."""
+    """A hash of all static files. It is a part of their paths, so a browser may keep them for ever:
+    another release has other paths."""
     tags = "".join(f"{name} {found.tag}\n" for name, found in sorted(static_files().items()))
     return blake2b(tags.encode(), digest_size=8).hexdigest()
 
 
 @cache
 def static_files() -> Mapping[str, StaticFile]:
+    """The style sheets, scripts and pictures of the package by name, read once."""
     found: dict[str, StaticFile] = {}
     static = importlib.resources.files("mockserver.web").joinpath("static")
     for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
@@ -277,6 +325,7 @@ def library_files() -> Mapping[str, StaticFile]:
 
 
 def _tag_of(body: bytes) -> str:
+    """The ``ETag`` of some bytes."""
     return f'"{blake2b(body, digest_size=8).hexdigest()}"'
 
 
@@ -295,6 +344,7 @@ def clip(text: str | None, most: int) -> str:
 
 @cache
 def _environment() -> Environment:
+    """The templates. Jinja is imported with the first page: most servers never show one."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(
@@ -304,10 +354,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
-        # A card number is masked in whatever field a merchant put it; a picture is not touched.
-        finalize=lambda value: (
-            mask_text(value) if type(value) is str and not value.startswith("data:") else value
-        ),
+        finalize=_masked,
     )
     made.globals["money"] = money
     made.globals["static"] = f"/__static/{static_version()}"
@@ -315,27 +362,37 @@ def _environment() -> Environment:
     return made
 
 
+def _masked(value: object) -> object:
+    """A value as a template shows it: a card number is masked in whatever field a merchant put it.
+    A picture is not touched, as its letters and digits mean nothing to a reader."""
+    if type(value) is str and not value.startswith("data:"):
+        return mask_text(value)
+    return value
+
+
 def static_file(call: PageCall) -> Reply:
     """A style sheet or a script by its name, under the path of any version: a page of another one
-    may be open."""
+    may be open. Only under that of this version may a browser keep it."""
     name = call.path["name"]
     found = static_files().get(name) or library_files().get(name)
     if found is None:
         return Reply(404, b"No such file.", headers=(TEXT,))
-    is_kept = call.path.get("version") == static_version()
-    return _file(
-        call, found, (b"cache-control", b"max-age=31536000, immutable" if is_kept else b"no-cache")
-    )
+    is_of_this_version = call.path.get("version") == static_version()
+    caching = b"max-age=31536000, immutable" if is_of_this_version else b"no-cache"
+    return _file(call, found, (b"cache-control", caching))
 
 
 def _file(call: PageCall, found: StaticFile, *more: RawHeader) -> Reply:
+    """A file, or that the browser has it already (304)."""
     headers = ((b"content-type", found.kind), (b"etag", found.tag.encode()), NOSNIFF, *more)
-    is_known = call.headers.get("if-none-match") == found.tag
-    return Reply(304 if is_known else 200, b"" if is_known else found.body, headers=headers)
+    if call.headers.get("if-none-match") == found.tag:
+        return Reply(304, b"", headers=headers)
+    return Reply(200, found.body, headers=headers)
 
 
 def script(call: PageCall) -> Reply:
-    """The client script; any shop may load it."""
+    """The client script; any shop may load it, and its path, as that of the published script, has
+    no version: so a browser asks each time whether it has changed."""
     readable = (b"access-control-allow-origin", b"*")
     return _file(
         call, static_files()["payfurl.js"], (b"cache-control", b"no-cache"), readable, _EMBEDDABLE

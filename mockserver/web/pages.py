@@ -1,4 +1,7 @@
-"""The pages that the server shows, each with the function that serves it."""
+"""THE list of pages: what a browser can open, each with the function that serves it. Served,
+printed and documented from here. A page with ``table`` shows an object of that table, which its
+path names.
+"""
 
 from mockserver.web import (
     api_reference,

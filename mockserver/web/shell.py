@@ -3,6 +3,15 @@
 The payments API, the control API, the pages and the inboxes go this way. They differ in how they
 know the sandbox, in what acts, and in whether it is a step of the journal: that is what a subclass
 of ``Endpoint`` says.
+
+What must always hold, whatever becomes of a request:
+
+- Nothing is waited for between acting and noting: the journal has the steps of a sandbox in the
+  order in which they changed it. What takes time comes before or after.
+- With a store an answer is sent once what it tells is kept there, so that no client knows of a
+  payment which a crash can undo.
+- Webhooks that wait for an answer go when it has ended, even if the client has left: they tell of
+  what has happened, which the client may never learn otherwise.
 """
 
 from __future__ import annotations
@@ -104,18 +113,19 @@ class Endpoint:
             body = reply.text()
             if reply.step is not None:
                 self.note(request, reply.step, reply, body)
-            if (
-                self.world.store is not None
-                and (lost := await self._unkept(self.world.store, request)) is not None
-            ):
-                reply, body = lost, lost.text()
+            if self.world.store is not None:
+                refusal = await self._refusal_unless_kept(self.world.store, request)
+                if refusal is not None:
+                    reply, body = refusal, refusal.text()
             await self._send(scope, receive, send, request, reply, body)
         except HungUp:
+            # Nobody is there to be answered.
             return
         finally:
             if request.in_use is not None:
                 request.in_use.under_way -= 1
-            if (step := request.step) is not None:
+            step = request.step
+            if step is not None:
                 scope[STEP] = step
                 step.result.end_answer()
                 step.sandbox.holding.in_flight.pop(id(step), None)
@@ -126,18 +136,18 @@ class Endpoint:
         ``HungUp``."""
         world = self.world
         try:
+            # A fault that strikes while the body is sent is all the answer there is.
             cut = await self.interrupted(request) if world.directory.has_upload_rules else None
             if cut is None:
                 largest = self.largest or world.settings.max_body
                 body = asgi.body_at_hand(request.receive, request.headers, largest)
-                if body is not None:
-                    parts = deque((body,))
+                if body is not None and not self.in_parts:
+                    request.raw = body
+                elif body is not None:
+                    request.parts = deque((body,))
                 else:
-                    parts = await asgi.read_parts(request.receive, request.headers, largest)
-                if self.in_parts:
-                    request.parts = parts
-                else:
-                    request.raw = b"".join(parts)
+                    await self._receive_body(request, largest)
+                # Without a store every sandbox is in memory.
                 if world.store is not None or self.searches:
                     await self.fetch(request)
                 request.known = request.in_use = sandbox = self.authenticate(request)
@@ -153,17 +163,29 @@ class Endpoint:
         except Unanswerable as fault:
             return self.refused(fault, request)
 
+    async def _receive_body(self, request: Request, largest: int) -> None:
+        """Wait for a body that has not come whole with its head."""
+        parts = await asgi.read_parts(request.receive, request.headers, largest)
+        if self.in_parts:
+            request.parts = parts
+        else:
+            request.raw = b"".join(parts)
+
     def _ended(self, step: Step, receive: asgi.Receive) -> None:
         """Tell the findings how an answer that took its time has ended, and let the webhooks go
         that waited for it."""
         if step.result.watched:
-            is_gone = getattr(receive, "is_gone", None)
-            watching.ended(step, self.world.real_clock(), is_gone=is_gone is not None and is_gone())
+            # Our own server knows whether the client had hung up before.
+            client_is_gone = getattr(receive, "is_gone", None)
+            is_gone = client_is_gone is not None and client_is_gone()
+            watching.ended(step, self.world.real_clock(), is_gone=is_gone)
         if step.result.webhooks:
             self.world.runner.answered(step)
 
-    async def _unkept(self, store: SandboxStorage, request: Request) -> Reply | None:
-        """The refusal of a request whose doing is not in the store; None once it is."""
+    async def _refusal_unless_kept(self, store: SandboxStorage, request: Request) -> Reply | None:
+        """Wait until what a request has done is in the store: None once it is. Where it cannot be
+        kept (a full disk) the sandbox goes back to what the file has, and the request is refused,
+        as nothing of it has happened: it has no step either."""
         try:
             await self.kept(store, request)
         except NotKept as fault:
@@ -180,11 +202,13 @@ class Endpoint:
             await store.kept(request.known)
 
     def note(self, request: Request, step: Step, reply: Reply, body: bytes) -> None:
-        """Keep a step in the journal, and let the findings judge it."""
+        """Keep a step in the journal, and let the findings judge it. The journal has the answer
+        that the operation gave, beside the fault that may spoil it on the way."""
         sandbox, result, fault = step.sandbox, step.result, reply.fault
         if fault is not None and (fault.edit or fault.omit):
-            lost = unfound(loads(body), fault.edit or {}, fault.omit)
-            result.warnings += tuple(f"the answer has nothing for {path}" for path in lost)
+            # A scenario that edits what is not there tests nothing: its author is told.
+            missing = unfound(loads(body), fault.edit or {}, fault.omit)
+            result.warnings += tuple(f"the answer has nothing for {path}" for path in missing)
         if (reply.status or 0) >= 400 and isinstance(reply.body, dict):
             result.problem = cast(Problem, reply.body)
         entry = journaling.entry_of(step)
@@ -240,17 +264,17 @@ class Endpoint:
         False when the client has left meanwhile."""
         fault, world = reply.fault, self.world
         if fault is not None:
+            # On a clock that is set by hand a virtual delay takes no real time.
             has_passed = fault.virtual and world.runner.pass_time(request.sandbox, fault.delay)
-            if (
-                fault.delay
-                and not has_passed
-                and not await holds.waited(world, request, within=fault.delay)
-            ):
-                return False
-            if fault.hold is not None and (
-                reply.status is None or not await holds.held(world, request, fault)
-            ):
-                return False
+            if fault.delay and not has_passed:
+                stays = await holds.waited(world, request, within=fault.delay)
+                if not stays:
+                    return False
+            if fault.hold is not None:
+                # Without a status there is no answer: the request was held, and its client left.
+                stays = reply.status is not None and await holds.held(world, request, fault)
+                if not stays:
+                    return False
         return await holds.released(world, request)
 
 
@@ -259,6 +283,7 @@ _FORMS = {
     for is_body in (False, True)
     for commas in (False, True)
 }
+"""All four, made once: every entry of the journal has one of them."""
 
 
 def _form_of(fields: Mapping[str, object]) -> RequestForm | None:

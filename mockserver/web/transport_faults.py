@@ -1,12 +1,18 @@
 """Transport faults, performed on the real connection: what the scenario says is what the client's
 socket sees.
 
-Some strike while a body is sent, when only the head of its request is known. Source:
-docs/scenario-language.md, transport. Without a connection of ours (an in-process client) a cut is
-an exception.
+A client decides by what its socket saw whether to pay again: a reset, half an answer, an answer of
+another shape. Nothing of that can be said through ASGI, which only sends sound answers. So our own
+server hands over the connection's transport, and a fault writes to it or cuts it; the operation has
+happened all the same. Without a connection of ours (an in-process client) a cut is an exception,
+``Cut``, which nothing in between may take for an error.
+
+Some faults strike while a body is sent, when only the head of its request is known. Source:
+docs/scenario-language.md, transport.
 """
 
 import asyncio
+import math
 import socket
 import struct
 from collections.abc import Mapping
@@ -14,6 +20,7 @@ from http import HTTPStatus
 from typing import Any
 
 from mockserver.domain.clock import SECOND
+from mockserver.domain.errors import Problem
 from mockserver.domain.record import mutable
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.attempt import Attempt, Stage
@@ -41,6 +48,10 @@ from mockserver.web.request import (
 )
 from mockserver.wire.jsonio import dumps, loads
 from mockserver.wire.refusals import scripted
+
+_LINGER_NO_TIME = struct.pack("ii", 1, 0)
+"""SO_LINGER on, for 0 seconds: the kernel then ends a connection by a reset (RST) in the place of
+an orderly end (FIN)."""
 
 _GARBAGE = b"\x15\x03\x01\x00\x02\x02\x50 this is not HTTP \x00\xff\xfe\r\n\r\n"
 
@@ -85,6 +96,7 @@ class Conversation:
             case FaultKind.HANG:
                 await self._hang(fault)
             case FaultKind.SLOW | FaultKind.COPIES:
+                # ``slowly`` and the operation have performed these before there was an answer.
                 raise ValueError("it is performed before there is an answer")
 
     async def cut(self, raw: bytes, *, reset: bool = False) -> None:
@@ -100,12 +112,11 @@ class Conversation:
             if reset:
                 connection = transport.get_extra_info("socket")
                 if connection is not None:
-                    connection.setsockopt(
-                        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-                    )
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NO_TIME)
                 transport.abort()
             else:
                 transport.close()
+        # Else the server would see a request without an answer, and send one of its own.
         await hung_up(self.receive)
 
     def connection(self) -> Any:
@@ -113,12 +124,16 @@ class Conversation:
         return (self.scope.get("extensions") or {}).get(TRANSPORT)
 
     def raw(self) -> bytes:
-        """The whole answer as it would stand on the wire."""
-        phrase = (
-            HTTPStatus(self.status).phrase if self.status in HTTPStatus._value2member_map_ else ""
-        )
+        """The whole answer as it would stand on the wire: to be cut after so many bytes, or with
+        headers that no server would send."""
+        try:
+            phrase = HTTPStatus(self.status).phrase
+        except ValueError:
+            # Scenarios may answer with any number, such as 599.
+            phrase = ""
         lines = [b"HTTP/1.1 %d %b" % (self.status, phrase.encode())]
         headers = [*self.headers]
+        # A fault may say a wrong length on purpose.
         if not {b"content-length", b"transfer-encoding"} & {name for name, _ in headers}:
             headers.append((b"content-length", b"%d" % len(self.body)))
         lines += [name + b": " + value for name, value in headers]
@@ -130,50 +145,70 @@ class Conversation:
         await send_bytes(self.send, self.status, body, self.headers)
 
     async def _status(self, fault: Transport) -> None:
-        body, self.status, self.headers = (
-            fault.body,
-            fault.status or 500,
-            _under(fault, (JSON_TYPE,)),
+        """Answer with another status, such as a gateway's 502: with the body that the scenario
+        writes, or with an error as the service words it."""
+        self.status = fault.status or 500
+        self.headers = _with_headers_of(fault, (JSON_TYPE,))
+        match fault.body:
+            case None:
+                body = b""
+            case str() as text:
+                body = text.encode()
+            case ErrorBody() as error:
+                body = dumps(self._error_object(error, fault))
+            case value:
+                body = dumps(value)
+        await self._answer(body)
+
+    def _error_object(self, error: ErrorBody, fault: Transport) -> Problem:
+        """The error object of a scripted status. It says that another try may help unless the
+        operation has happened by now: then it must not tell a client to pay twice. A read may be
+        asked again at any time, and a 503 says that the request was not taken, true or not."""
+        may_retry = (
+            fault.at is not At.ANSWER or self.status == UNAVAILABLE or self.scope["method"] == "GET"
         )
-        if isinstance(body, ErrorBody):
-            may_retry = (
-                fault.at is not At.ANSWER
-                or self.status == UNAVAILABLE
-                or self.scope["method"] == "GET"
-            )
-            path, op = self.scope["path"], self.scope[STEP].asked.op
-            body = scripted(self.status, op, path, body.code, body.message, may_retry=may_retry)
-        await self._answer(
-            body.encode() if isinstance(body, str) else b"" if body is None else dumps(body)
-        )
+        op, path = self.scope[STEP].asked.op, self.scope["path"]
+        return scripted(self.status, op, path, error.code, error.message, may_retry=may_retry)
 
     async def _edited(self, fault: Transport) -> None:
+        """Answer with members or headers that the scenario changes. Headers that say another length
+        would be put right by the server: such an answer is written as bytes."""
         if fault.edit or fault.omit:
             self.body = dumps(edited(loads(self.body), fault.edit or {}, fault.omit))
-        self.headers = _under(fault, self.headers)
-        await (self.cut(self.raw()) if fault.breaks_framing else self._answer(self.body))
+        self.headers = _with_headers_of(fault, self.headers)
+        if fault.breaks_framing:
+            await self.cut(self.raw())
+        else:
+            await self._answer(self.body)
 
     async def _hang(self, fault: Transport) -> None:
+        """Answer nothing until the client has left. During an upload its body is left unread, so
+        that its own writing stops as the buffers between us fill; ``receive.left``, which our
+        server has, sees it leave without reading."""
         if self.connection() is None:
             raise Cut("scripted fault: no answer ever comes")
         left = getattr(self.receive, "left", None)
-        await (hung_up(self.receive) if left is None or fault.at is not At.UPLOAD else left())
+        if left is not None and fault.at is At.UPLOAD:
+            await left()
+        else:
+            await hung_up(self.receive)
 
     async def _dribble(self, pieces: Dribble) -> None:
+        """Send the body a few bytes at a time: a client that waits so long for each read, and not
+        for the whole, never runs into its timeout."""
         headers = [*self.headers, (b"content-length", b"%d" % len(self.body))]
         self.scope[STATUS] = self.status
         await self.send({"type": "http.response.start", "status": self.status, "headers": headers})
         for start in range(0, len(self.body), pieces.chunk):
             await asyncio.sleep(pieces.every / SECOND)
-            chunk, has_more = (
-                self.body[start : start + pieces.chunk],
-                start + pieces.chunk < len(self.body),
-            )
+            end = start + pieces.chunk
+            chunk, has_more = self.body[start:end], end < len(self.body)
             await self.send({"type": "http.response.body", "body": chunk, "more_body": has_more})
 
 
-def _under(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader, ...]:
-    """Headers of an answer under those that a fault sets."""
+def _with_headers_of(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader, ...]:
+    """Headers of an answer, with those that a fault sets before them; one that it sets is not sent
+    twice."""
     own = [
         (name.encode("latin-1"), value.encode("latin-1")) for name, value in fault.lowered.items()
     ]
@@ -181,32 +216,34 @@ def _under(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[RawHeader,
     return (*own, *(header for header in headers if header[0] not in names))
 
 
-WINDOW = 65_536
-"""Bytes of a body that are let in before it is cut: what is shorter is known whole to the journal
-and the findings."""
+READ_BEFORE_CUT = 65_536
+"""Bytes of a body that are read before its upload is cut: what is shorter is known whole to the
+journal and the findings."""
 
 
 def upload_decision(sandbox: Sandbox, op: str, headers: Mapping[str, str]) -> Decision | None:
-    """What the rules say of a body that is being sent; None when none of them can say anything."""
+    """What the rules say of a body that is being sent; None when none of them can say anything.
+    They know the head alone: fields of the body can be asked only once it has arrived."""
     if (Stage.UPLOAD, op) not in sandbox.config.rules.asked_at:
         return None
     return sandbox.decide(Stage.UPLOAD, Attempt(op, sandbox.now, headers=headers))
 
 
 def is_cut(decision: Decision) -> bool:
-    """Whether the request gets no further."""
+    """Whether the request gets no further: its upload is cut or hangs. One that is merely read
+    slowly arrives."""
     fault = decision.outcome.transport
     return fault is not None and not fault.is_reading
 
 
-async def first_of(receive: Receive) -> bytes:
-    """The body, or what comes of it in ``WINDOW``; whether to send it is not answered (``Expect:
-    100-continue``)."""
+async def body_before_cut(receive: Receive) -> bytes:
+    """What is read of a body whose upload a fault stops. A client that asks first whether to send
+    it (``Expect: 100-continue``) gets no answer to that: it would know that the server is well."""
     suppress_continue = getattr(receive, "suppress_continue", None)
     if suppress_continue is not None:
         suppress_continue()
     raw, more = b"", True
-    while more and len(raw) <= WINDOW:
+    while more and len(raw) <= READ_BEFORE_CUT:
         message = await receive()
         raw += message.get("body", b"")
         more = bool(message.get("more_body"))
@@ -214,13 +251,16 @@ async def first_of(receive: Receive) -> bytes:
 
 
 def slowly(receive: Receive, fault: Transport) -> Receive:
-    """A ``receive`` that takes a body piece by piece: the connection is read no faster."""
+    """A ``receive`` that takes a body at the pace of a fault: while it waits the connection is not
+    read, and the client's own writing stops. Whatever came at once, it waits as long as that many
+    pieces would have taken."""
     pieces = fault.slow or Dribble(chunk=1, every=0)
 
-    async def take() -> Message:
+    async def receive_slowly() -> Message:
         message = await receive()
-        count = -(-len(message.get("body", b"")) // pieces.chunk)
-        await asyncio.sleep(count * pieces.every / SECOND)
+        size = len(message.get("body", b""))
+        piece_count = math.ceil(size / pieces.chunk)
+        await asyncio.sleep(piece_count * pieces.every / SECOND)
         return message
 
-    return take
+    return receive_slowly

@@ -255,7 +255,7 @@ class Fields(Mapping[str, object]):
     is wrong. Made of a text alone, as the journal keeps it, they are read out of it at every look.
     """
 
-    __slots__ = ("_folded", "_given", "_model", "_text", "body", "commas", "is_body")
+    __slots__ = ("_folded", "_given", "_model", "_text", "commas", "is_body", "model_as_sent")
 
     def __init__(
         self,
@@ -272,11 +272,11 @@ class Fields(Mapping[str, object]):
         self.commas = commas
         self._given = given
         self._folded: Folded | None = None
-        self.body: Body | None = None
+        self.model_as_sent: Body | None = None
         if given is None or self._may_be_too_many():
             return
         try:
-            self.body = model.__pydantic_validator__.validate_python(given, extra="forbid")
+            self.model_as_sent = model.__pydantic_validator__.validate_python(given, extra="forbid")
         except ValidationError:
             return
 
@@ -330,7 +330,7 @@ class Fields(Mapping[str, object]):
     @property
     def unknown(self) -> Sequence[str]:
         """The names that no field knows, as they were given."""
-        return self.folded.unknown if self.body is None else ()
+        return self.folded.unknown if self.model_as_sent is None else ()
 
     def misplaced(self, other: type[Body] | None) -> Mapping[str, str]:
         """Where unknown fields belong that ``other`` has, which is read elsewhere: "in the query:
@@ -363,7 +363,7 @@ class Fields(Mapping[str, object]):
         ``refused`` are faults too."""
         if self._may_be_too_many():
             refuse_many(self.folded, MOST_FIELDS)
-        body: Any = self.body
+        body: Any = self.model_as_sent
         return body if type(body) is model else validate(model, self.folded, refused=refused)
 
     def _may_be_too_many(self) -> bool:
@@ -380,7 +380,7 @@ class Fields(Mapping[str, object]):
         """The value of a field, or ``default``."""
         given, spelling = self._given, spellings_of(self._model).get(name)
         if (
-            self.body is None
+            self.model_as_sent is None
             or given is None
             or (spelling is not None and spelling.nested is not None)
         ):

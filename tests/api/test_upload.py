@@ -10,7 +10,7 @@ import pytest
 
 from mockserver.scenario.operations import BODIES
 from mockserver.web.routes import ROUTES
-from mockserver.web.transport_faults import WINDOW, Cut
+from mockserver.web.transport_faults import READ_BEFORE_CUT, Cut
 from tests.driving import Api, card_charge
 from tests.findings.test_client_mistakes import found
 from tests.scenario.telling import fault, one, told
@@ -201,7 +201,7 @@ def test_a_large_body_is_cut_while_it_is_sent(server: Process) -> None:
     size = 50_000_000
     with pytest.raises((ConnectionResetError, BrokenPipeError)):
         connection.sendall(HEAD % (b"sk_large", size, b"") + b" " * size)
-    assert size > 100 * WINDOW
+    assert size > 100 * READ_BEFORE_CUT
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from mockserver.engine.journal import Journal, JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.web.control.call import ControlCall, ControlRoute
 from mockserver.web.control.sandboxes import install_reply
-from mockserver.web.journaled import operation_of, request_of
+from mockserver.web.journaled import endpoint_of, request_of
 from mockserver.web.operation import OperationEndpoint
 from mockserver.web.request import Reply
 from mockserver.web.runner import SERVER, in_thread
@@ -92,7 +92,7 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     for entry in list(islice(journal.entries, number)):
         past.clock.move_to(max(entry.at, past.clock.virtual), journal.opened)
         await world.runner.run_to(past, past.clock.virtual)
-        operation = operation_of(entry, world)
+        operation = endpoint_of(entry, world)
         # What came due has no operation: ``run_to`` has let it come due again.
         if operation is not None and entry.is_setup:
             _set_up_again(past, entry, operation)

@@ -46,7 +46,7 @@ from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.entry_facts import LONGEST_FACT, facts_of, is_failed, status_of
 from mockserver.web.control.journal_search import FILTERS, filter_tests, look_through, search_tests
-from mockserver.web.journaled import asking_of, operation_of, request_of
+from mockserver.web.journaled import attempt_reader, endpoint_of, request_of
 from mockserver.web.runner import for_each
 from mockserver.web.watching import SENT_BY, is_own_page
 from mockserver.wire.control_body import ControlBody
@@ -226,7 +226,7 @@ def entry_reply(entry: JournalEntry, sandbox: Sandbox) -> Members:
 def _decision_replies(entry: JournalEntry, rules: Ruleset) -> list[Members]:
     """The decisions of an entry, one for each rule that fired, and one for a stage in which none
     did: why nothing has failed is what the author of a scenario asks most."""
-    attempt_of = asking_of(entry)
+    attempt_of = attempt_reader(entry)
     return [
         _decision_reply(decision, firing, rules, partial(attempt_of, decision))
         for decision in entry.decisions
@@ -312,7 +312,7 @@ async def repeat(call: ControlCall[RepeatedRequest, ControlBody]) -> object:
     """
     changes = call.body
     sandbox, entry = _entry(call)
-    operation = operation_of(entry, call.world)
+    operation = endpoint_of(entry, call.world)
     if operation is None:
         raise invalid({"Id": f"entry {entry.number} is not a request that can be sent again"})
     again = request_of(entry)
