@@ -59,9 +59,9 @@ class Origin:
     """What asks for a charge: its ``source`` in rules, and the operation ``op`` by which rules know
     it besides ``charge.create``, where no client asks for it.
 
-    Nobody is there to pass a 3-D Secure challenge of a renewal or of a batch row. The assumption
-    ``three_ds`` says what becomes of one: with the value ``three_ds_fails`` the payment fails, with
-    any other it is charged without. Where ``three_ds`` is None, a payer is there."""
+    Nobody is there to pass a 3-D Secure challenge of a renewal or of a batch row. ``three_ds`` is
+    the assumption that says what becomes of one: with the value ``three_ds_fails`` the payment
+    fails, with any other it is charged without. Where ``three_ds`` is None, a payer is there."""
 
     source: str
     op: str | None = None

@@ -34,7 +34,7 @@ Samples = Iterator[tuple[Sequence[str], float | Histogram]]
 """The values of the labels, each with its number, or what was measured."""
 
 
-class Reading(NamedTuple):
+class ServerReading(NamedTuple):
     """What metrics are read from: the server, and its objects by kind, counted while others were
     served."""
 
@@ -50,17 +50,17 @@ class Metric:
     kind: str
     help: str
     labels: tuple[str, ...]
-    read: Callable[[Reading], Samples]
+    read: Callable[[ServerReading], Samples]
 
 
-def _requests(reading: Reading) -> Samples:
+def _requests(reading: ServerReading) -> Samples:
     """By operation and status, in the same order each time, as all samples are."""
     for op, counts in sorted(reading.world.requests.items()):
         for status, count in sorted(counts.statuses.items()):
             yield (op, str(status) if status else "none"), count
 
 
-def _durations(reading: Reading) -> Samples:
+def _durations(reading: ServerReading) -> Samples:
     """A histogram for each operation, whose bounds are microseconds here and seconds there."""
     bounds = [*(f"{bound / SECOND:g}" for bound in BOUNDS), "+Inf"]
     for op, counts in sorted(reading.world.requests.items()):
@@ -69,7 +69,7 @@ def _durations(reading: Reading) -> Samples:
         yield (op,), Histogram(buckets, counts.took / SECOND)
 
 
-def _commits(reading: Reading) -> Samples:
+def _commits(reading: ServerReading) -> Samples:
     """By result. Without a store there are no samples: zeros would look like a store that nobody
     writes to."""
     store = reading.world.store
@@ -78,37 +78,37 @@ def _commits(reading: Reading) -> Samples:
     return _each({"written": store.commits, "failed": store.failures})
 
 
-def _dropped_entries(reading: Reading) -> Samples:
+def _dropped_entries(reading: ServerReading) -> Samples:
     """By the bound that has pushed them out: which of two settings to raise."""
     quota = reading.world.sandboxes.quota
     return _each({"limit": quota.overflown, "memory": quota.dropped})
 
 
-def _rules_fired(reading: Reading) -> Samples:
+def _rules_fired(reading: ServerReading) -> Samples:
     return _each(reading.world.directory.config.counts.rules)
 
 
-def _faults(reading: Reading) -> Samples:
+def _faults(reading: ServerReading) -> Samples:
     return _each(reading.world.directory.config.counts.faults)
 
 
-def _webhook_tries(reading: Reading) -> Samples:
+def _webhook_tries(reading: ServerReading) -> Samples:
     return _each(reading.world.directory.config.counts.webhooks)
 
 
-def _open_sandboxes(reading: Reading) -> Samples:
+def _open_sandboxes(reading: ServerReading) -> Samples:
     return _one(len(reading.world.sandboxes))
 
 
-def _dropped_sandboxes(reading: Reading) -> Samples:
+def _dropped_sandboxes(reading: ServerReading) -> Samples:
     return _one(reading.world.sandboxes.dropped)
 
 
-def _objects(reading: Reading) -> Samples:
+def _objects(reading: ServerReading) -> Samples:
     return _each(reading.objects)
 
 
-def _longest_lag(reading: Reading) -> Samples:
+def _longest_lag(reading: ServerReading) -> Samples:
     """The longest, as one delay of a second is what a client notices, whatever the average is."""
     return _one(max(reading.world.lags, default=0.0))
 
@@ -233,7 +233,7 @@ async def read(call: AnyCall) -> bytes:
 
     await for_each(tuple(world.sandboxes), count)
 
-    reading, filled = Reading(world, objects), []
+    reading, filled = ServerReading(world, objects), []
     for metric in METRICS:
         family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
         for labels, value in metric.read(reading):
