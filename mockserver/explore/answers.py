@@ -85,3 +85,34 @@ class CallRow(TypedDict):
     card: str
     rows: int
     charges: Sequence[str]
+
+
+class DecisionRow(TypedDict):
+    """A rule that was asked in a call, at a ``stage`` of it. ``rule`` is None where none has
+    decided; ``choice`` is the number of what it has chosen, None where that was nothing; ``delay``
+    the latency that was drawn."""
+
+    stage: str
+    rule: str | None
+    choice: int | None
+    delay: object
+
+
+class EventRow(TypedDict):
+    """How an object was moved, by its id and its state ``after`` that."""
+
+    id: str
+    after: str
+
+
+class EntryRow(TypedDict):
+    """An entry of the journal (``GET /__admin/journal``). ``row`` is the number of a row of a
+    batch, ``call`` as in ``CallRow``."""
+
+    id: int
+    op: str
+    call: int | None
+    row: NotRequired[int | None]
+    decisions: Sequence[DecisionRow]
+    events: Sequence[EventRow]
+    answer: NotRequired[object]

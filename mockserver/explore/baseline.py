@@ -80,11 +80,11 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
         _check_books(second, ignored)
     statuses = {(call["op"], call["call"]): call["status"] for call in first.calls}
     # A client that polls does not make all of its calls in both.
-    always = {(point.op, point.nth) for point in second.points}
-    points = [point for point in first.points if (point.op, point.nth) in always]
+    always = {point.number for point in second.points}
+    points = [point for point in first.points if point.number in always]
     calls = [point for point in points if not point.is_counted]
     return Baseline(
-        calls=tuple((point, statuses[point.op, point.nth]) for point in calls),
+        calls=tuple((point, statuses[point.number]) for point in calls),
         due=tuple(point for point in points if point.is_counted),
         # The slower run decides how long a run may take, and no run is ended for chance.
         seconds=max(first.ended.seconds, second.ended.seconds),

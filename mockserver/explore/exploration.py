@@ -196,7 +196,8 @@ class Lab:
 
     def _scenario_of(self, trial: Trial, runner: TrialRunner) -> Mapping[str, Any]:
         """The scenario of a trial, with the money of the run without a fault as sentences that must
-        hold, so that the file judges alone when it is replayed."""
+        hold, so that the file judges alone when it is replayed. A fault that moves money itself
+        would break them whatever the client does."""
         scenario = scenario_of(trial.file, runner.seed, trial)
         reference, has_books = self.base.reference_of(trial), bool(runner.aftermath.books)
         if reference.money is None or trial.moves_money:

@@ -195,6 +195,7 @@ class Fault:
                 when["attempt"] = 1
             return when
         if self.stays and point.card and point.op in TAKING:
+            # From this call on, whatever else is tried with the card.
             card = {"bin": point.card[:6], "last4": point.card[-4:]}
             return {"op": point.op, "call": {"gte": point.nth}, "card": card}
         return {"op": point.op, "call": point.nth}
@@ -278,8 +279,9 @@ def operations_of(name: str) -> frozenset[str]:
     or that come due by themselves."""
     fault = FAULTS[name]
     outcome = _outcome_of(name)
-    moves_money = fault.at in OWN_AXES and not fault.is_at_start
-    called = (MONEY if moves_money else ALL_OPERATIONS) - UNREQUESTED
+    # A crash, or a second run, between two reads shows nothing: what is at stake is money.
+    is_at_money = fault.at in OWN_AXES and not fault.is_at_start
+    called = (MONEY if is_at_money else ALL_OPERATIONS) - UNREQUESTED
     operations = called | _DUE.get(fault.at, frozenset())
     if fault.ops:
         operations &= frozenset[str]().union(*map(operations_like, fault.ops.split()))
@@ -306,6 +308,7 @@ _SAME: Mapping[FaultKind, str] = {
     FaultKind.GARBAGE: "garbage",
     FaultKind.MALFORMED_JSON: "garbage",
 }
+"""Kinds of spoilt answers that are one to a client: it gets nothing, a part, or no JSON."""
 
 
 def _traits(outcome: Outcome) -> Iterator[str]:
@@ -325,7 +328,8 @@ def _traits(outcome: Outcome) -> Iterator[str]:
 
 
 def _traits_of_provider(outcome: Outcome) -> Iterator[str]:
-    """What a provider has said. A decline with or without a retry is two things to a client."""
+    """What a provider has said. A decline that may be tried again and one that is final are two
+    things to a client."""
     match outcome.provider:
         case Decline() as said if said in (PROVIDER_DOWN, PROVIDER_TIMEOUT):
             yield "down"

@@ -31,9 +31,10 @@ from mockserver.explore.verdicts import Verdict
 class Cell:
     """What came of one run: plain data, so that it can be kept. ``file`` is the name of its files,
     ``calls`` are the points of the run (``InjectionPoint.row``), ``scenario`` is the text of the
-    file that reproduces it, ``output`` the end of what the command printed, both empty when it survived. ``money`` says in
-    money what happened; ``taken`` is what a run that failed has taken, by currency, where no books
-    have judged it. ``is_due``: something was still to settle when it was judged."""
+    file that reproduces it, ``output`` the end of what the command printed, both empty when it
+    survived. ``money`` says in money what happened; ``taken`` is what a run that failed has taken,
+    by currency, where no books have judged it. ``is_due``: something was still to settle when it
+    was judged."""
 
     file: str
     point: str

@@ -26,7 +26,7 @@ from functools import partial
 from os import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.figures import OrderKey
@@ -34,7 +34,7 @@ from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.answers import CallRow
+from mockserver.explore.answers import CallRow, EntryRow
 from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.telling import ending_of
@@ -49,7 +49,8 @@ _ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
 
 def points_of(calls: Iterable[CallRow]) -> list[InjectionPoint]:
     """The calls of a run (``calls`` of ``POST /__admin/run``) that can fail, in their order, and
-    what came due. Requests that are not operations of the service, and those refused unread, are
+    what came due: rules know both by their number, which is counted here as the sandbox does.
+    Requests that are not operations of the service, and those refused unread, are
     left out."""
     calls = list(calls)
     points: list[InjectionPoint] = []
@@ -65,6 +66,7 @@ def points_of(calls: Iterable[CallRow]) -> list[InjectionPoint]:
                 points += [InjectionPoint("batch.row", rows + row) for row in _telling_rows(point)]
             rows += point.rows
         elif call["webhooks"] and call["call"] is None:
+            # Webhooks are numbered too; those of a call fail at the call.
             points.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
         if call["op"] == _RENEWAL:
             renewals += 1
@@ -174,7 +176,7 @@ class Observed:
     output: Path
     is_manual: bool
     why_not: str = ""
-    journal: Sequence[Mapping[str, Any]] = ()
+    journal: Sequence[EntryRow] = ()
 
     @property
     def fired(self) -> frozenset[str]:
@@ -404,40 +406,40 @@ class TrialRunner:
         """Run the command once in a fresh sandbox, for ``timeout`` seconds at most. ``name``
         decides the sandbox's ``key``, unless that is given, and with the seed all that happens in
         it; ``ignored`` as in ``AfterRun``; ``wants_journal`` where the calls in short are not
-        enough. Where the scenario holds all, the command is killed and
-        the restart follows, which ``restarts`` wants in any case; where it holds one call until it
-        is released, the command is run twice.
+        enough. Where the scenario holds all, the command is killed and the restart follows, which
+        ``restarts`` wants in any case; where it holds one call until it is released, the command is
+        run twice.
+
+        All that the command and its restart have started goes on until the run has been judged, as
+        a webhook may still reach it: so everything is ended together, with ``until_judged``.
 
         Raises ``OSError`` for an unknown command, ``Interrupted`` when it was ended from outside,
         ``ControlRefused`` and ``httpx.HTTPError`` when the server refuses the scenario or is gone.
-
-        All that the command and its restart have started goes on until the run has been judged, as
-        a webhook may still reach it: so everything is ended with the one stack ``runs``.
         """
         output = self.folder / f"{name}.log"
-        with ExitStack() as runs:
+        with ExitStack() as until_judged:
             # What was started may still write there when it goes.
             scratch = TemporaryDirectory(
                 prefix=f"{name}-", dir=self.folder, ignore_cleanup_errors=True
             )
-            folder = Path(runs.enter_context(scratch))
-            sandbox = runs.enter_context(
+            folder = Path(until_judged.enter_context(scratch))
+            sandbox = until_judged.enter_context(
                 self._fresh(key or _key(self.seed, name, self.salt), scenario)
             )
-            way: dict[str, Any] = {"given": given_to(sandbox, folder), "timeout": timeout}
-            run_to_end = partial(self.commands.done, **way)
+            given = given_to(sandbox, folder)
+            run_to_end = partial(self.commands.done, given=given, timeout=timeout)
             second, restart = folder / "second", folder / "restart"
             held = HeldRun(
                 sandbox,
                 held_until(scenario),
                 second=partial(run_to_end, self.argv, output=second),
             )
-            ended = runs.enter_context(
-                self.commands.run(self.argv, output=output, beside=held.go, **way)
-            )
+            command = self.commands.run(self.argv, given, output, timeout, beside=held.go)
+            ended = until_judged.enter_context(command)
             if restarts or held.was_killed:
-                ended = runs.enter_context(
-                    self.commands.run(self.restart or self.argv, output=restart, **way)
+                after_reboot = self.restart or self.argv
+                ended = until_judged.enter_context(
+                    self.commands.run(after_reboot, given, restart, timeout)
                 )
             held.let_go()
             ended = held.end_of(ended)
@@ -445,7 +447,9 @@ class TrialRunner:
             # After a crash it is the restart that tells, or not.
             said = restart if restart.exists() else output
             ending = ending_of(ended.exit, said.read_bytes(), self.argv, self.aftermath.told)
-            journal = sandbox.journal() if wants_journal else ()
+            journal: Sequence[EntryRow] = ()
+            if wants_journal:
+                journal = cast(list[EntryRow], sandbox.journal())
             after_run = AfterRun(
                 sandbox,
                 self.aftermath,
@@ -453,9 +457,10 @@ class TrialRunner:
                 folder,
                 {*ignored, *invented_orders(scenario)},
                 # The nightly job is not the command's: no fault is aimed at it.
-                before_reconcile=lambda: _tell(sandbox, {**scenario, "rules": []}),
+                before_reconcile=partial(_tell, sandbox, {**scenario, "rules": []}),
             )
             after, looks = after_run.end(ending)
+            # What came later was called by the nightly job, or by nobody.
             calls = looks[0].calls
             return Observed(
                 ended,
@@ -475,7 +480,7 @@ class TrialRunner:
             RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)
         ) as sandbox:
             if self.is_shared:
-                # Another exploration may have used the server before.
+                # Another exploration may have used the server before, under the same name.
                 sandbox.call("DELETE", "/__admin/sandbox")
             _tell(sandbox, scenario)
             try:
@@ -485,7 +490,7 @@ class TrialRunner:
 
 
 def _append(output: Path, *others: Path) -> None:
-    """Add other outputs to one, as far as there are any."""
+    """Add other outputs to one, as far as there are any: a report shows one text for a run."""
     with output.open("ab") as file:
         file.writelines(other.read_bytes() for other in others if other.exists())
 
@@ -535,7 +540,7 @@ def _key(*parts: object) -> str:
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
     """Make the folder of a run in another, and say what its command is told of that and of its
-    sandbox."""
+    sandbox. A shop keeps its database there: what one run has booked is none of the next."""
     own = folder / "run"
     own.mkdir()
     names = {"url": sandbox.url, "secret_key": sandbox.secret_key, "public_key": sandbox.public_key}

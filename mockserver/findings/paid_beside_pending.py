@@ -50,6 +50,7 @@ class PaidBesidePending:
         if charge.status is ChargeState.FAILED:
             return
         if charge.status is ChargeState.SUCCESS and not self._open:
+            # It is paid, and no other may still come.
             return
         first = self._waiting_for(charge.reference)
         if first is None:
@@ -65,7 +66,8 @@ class PaidBesidePending:
             self._beside.put(charge.charge_id, (first, evidence_of(call)))
 
     def _waiting_for(self, reference: str) -> _Payment | None:
-        """The payment of an order that may still come, if there is one."""
+        """The payment of an order that may still come, if there is one. One that has been settled
+        since is forgotten, as the next payment is then no second one beside it."""
         payment = self._open.get(reference)
         charge = self._charge_of(payment.charge_id) if payment is not None else None
         if charge is not None and charge.status in _MAY_STILL_COME:
