@@ -166,10 +166,12 @@ class Fault:
         """The same without the forged webhook that it sends, but with the decline that this denies;
         None where it sends none."""
         webhook = self.then.get("webhook") or {}
-        if not webhook.get("bad_signature") and "signature" not in webhook:
-            return None
+        is_forged = webhook.get("bad_signature") or "signature" in webhook
         then = {name: what for name, what in self.then.items() if name != "webhook"}
-        return replace(self, name=f"{self.name}-not", then=then) if then else None
+        # A forgery alone denies nothing: the run beside it is that without a fault.
+        if not is_forged or not then:
+            return None
+        return replace(self, name=f"{self.name}-not", then=then)
 
     def rule(self, point: InjectionPoint) -> dict[str, Any]:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""

@@ -30,7 +30,7 @@ from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.facts import Call, UncertainResult
-from mockserver.domain.figures import TAKEN
+from mockserver.domain.figures import figures_of
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeState, Event
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
@@ -233,12 +233,14 @@ class Doubts:
         self._misled.clear()
 
     def _left_open(self, doubtful: _Doubtful, at: Micros) -> None:
-        """Judge a call of which the client never learnt how it ended: one that has taken money."""
+        """Judge a call of which the client never learnt how it ended: one that has taken money
+        which the customer still misses."""
         has_taken = doubtful.has_acted and doubtful.intent.op in _TAKES
         if doubtful.looked or not has_taken or doubtful.subject is None:
             return
-        # What was given back or voided since harms nobody.
-        if any(charge.status in TAKEN for charge in self._payments(doubtful.subject)):
+        payments = [figures_of(charge, at) for charge in self._payments(doubtful.subject)]
+        # Who has given it back, or has begun to, owes the customer nothing.
+        if any(figures.net > figures.refunding for figures in payments):
             kind = doubtful.intent.op.partition(".")[0]
             self._ledger.add(
                 "doubt-left-open", at, (doubtful.evidence,), **{kind: doubtful.subject}

@@ -167,6 +167,8 @@ def _sources_of(request: Mapping[str, object], instrument: Instrument | None) ->
         if charged is not None:
             found.append(charged)
         if instrument.payment_method_id is not None:
+            # A card that was stored before is named by its method in one request, and entered in
+            # another.
             found.append(f"paymentMethodId:{instrument.payment_method_id}")
     if not found and request.get("reference"):
         # Nothing says who pays at a checkout: there one order is one payment.

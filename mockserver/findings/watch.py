@@ -148,6 +148,7 @@ class Watch(Observer):
         self.pace.ended(entry, at, real)
         self.doubts.ended(entry, doubt)
         if doubt is not None:
+            # A decline in an answer that was lost is one that the client does not know.
             self.declines.ended(entry)
 
     def moved(self, event: Event, entry: int) -> None:
