@@ -35,7 +35,7 @@ from mockserver.domain.figures import NAMES, Figures, OrderKey, money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
-from mockserver.explore.answers import BooksRow, OrderRow
+from mockserver.explore.run_answers import BooksRow, OrderRow
 
 ShopsRow = Mapping[str, Any]
 """A row of the shop's books, as the shop has written it."""

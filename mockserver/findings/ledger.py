@@ -147,7 +147,8 @@ class Ledger:
         finding = self._by_subject.get((name, tuple(about.items())))
         if finding is not None and finding.is_mild:
             self.raised += 1
-            finding.is_mild, finding.last, finding.newest = False, at, self.raised
+            finding.is_mild = False
+            finding.last, finding.newest = at, self.raised
             finding.show(evidence)
 
     def _opened(self, name: str, about: Mapping[str, str], at: Micros) -> Finding | None:
@@ -196,7 +197,8 @@ class Ledger:
 
     def _count(self, finding: Finding, at: Micros) -> None:
         """Count a raise; whoever asks for what is new gets the finding again."""
-        finding.count, finding.last, finding.newest = finding.count + 1, at, self.raised
+        finding.count += 1
+        finding.last, finding.newest = at, self.raised
 
     def select(
         self,
