@@ -354,6 +354,7 @@ class _Search:
         since which refunds it makes is known when all before has been tried, then the seeds."""
         began = time.monotonic()
         self._try_queued(pool)
+        # What is left in the queue has had no time: nor has anything after it.
         if not self.queue and self.making_good:
             self._try_making_good(pool, time.monotonic() - began)
         self.queue += self.lab.swarm()

@@ -47,8 +47,8 @@ def word(verdict: Verdict) -> str:
 
 
 def _groups(points: Sequence[str], cells: Mapping[tuple[str, str], object]) -> dict[str, list[str]]:
-    """The faults with a cell, by their place in an operation's life: a table for each is narrow, and
-    faults that a client meets alike stand side by side."""
+    """The faults with a cell, by their place in an operation's life: a table for each is narrow,
+    and faults that a client meets alike stand side by side."""
     tried = [
         fault for name, fault in FAULTS.items() if any((point, name) in cells for point in points)
     ]

@@ -84,7 +84,9 @@ class Finding:
         return self.kind.severity
 
     def show(self, lines: Iterable[Evidence | None]) -> None:
-        """Take in lines of evidence, without those that are None or there already."""
+        """Take in lines of evidence, without those that are None or there already. Where there are
+        too many the oldest stay, which tell how it began, and the newest, which tells that it goes
+        on."""
         known = {(line.entry, line.webhook) for line in self.evidence}
         for line in lines:
             if line is not None and (line.entry, line.webhook) not in known:
