@@ -42,18 +42,18 @@ from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import mutable
 from mockserver.explore.aftermath import Look, look_at
 from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, Fault, fault
-from mockserver.explore.fault_table import Trial, faults_of
+from mockserver.explore.fault_table import Injection, Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, legend, tables, word
 from mockserver.explore.review import beside_usual
+from mockserver.explore.run_answers import CallRow
+from mockserver.explore.run_money import RunMoney, money_of
 from mockserver.explore.trial import differences, points_of
 from mockserver.explore.verdicts import (
     Judged,
     Reference,
     RunEnd,
-    RunMoney,
     Verdict,
     judged,
-    money_of,
     operations_of,
 )
 from mockserver.findings.catalogue import lines_of
@@ -101,7 +101,7 @@ class Learnt:
 
     place: Sequence[object]
     seconds: float = 0.0
-    calls: Sequence[Mapping[str, Any]] = ()
+    calls: Sequence[CallRow] = ()
     is_manual: bool = False
     why_not: str | None = _FAILS
     money: RunMoney | None = None
@@ -477,7 +477,7 @@ class Explorer:
             fault.timed(self.client_timeout, is_manual=learnt.is_manual) for fault in self.faults
         ]
         trials = [
-            Trial(((point, fault),))
+            Trial((Injection(point, fault),))
             for point in points_of(learnt.calls)
             for fault in faults
             if fault.fits(point)
@@ -667,7 +667,7 @@ class Explorer:
         if len(findings) < len(ended["findings"]):
             # What a finding has cost is allowed with it.
             reference = Reference()
-        if not tried.is_ours:
+        if not tried.moves_money:
             end = beside_usual(end, reference)
         judgement = judged(
             # As a command ends: with no code where it hangs, 1 where it fails.
@@ -676,7 +676,7 @@ class Explorer:
             reference,
             has_books=sandbox.has_books,
             has_fired=outcome.has_struck,
-            is_ours=tried.is_ours,
+            fault_moves_money=tried.moves_money,
         )
         if sandbox.is_unsafe:
             judgement = Judged(Verdict.UNSAFE, judgement.words)
