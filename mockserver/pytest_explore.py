@@ -667,8 +667,7 @@ class Explorer:
         if len(findings) < len(ended["findings"]):
             # What a finding has cost is allowed with it.
             reference = Reference()
-        if not tried.moves_money:
-            end = beside_usual(end, reference)
+        end = beside_usual(end, reference, fault_moves_money=tried.moves_money)
         judgement = judged(
             # As a command ends: with no code where it hangs, 1 where it fails.
             None if outcome.hung else int(failed),

@@ -172,9 +172,7 @@ class Lab:
             seen = self._beside_unforged(trial, trial.unforged, seen, runner)
         reference = self.base.reference_of(trial)
         after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
-        if not trial.moves_money:
-            # Where the fault itself moved money, the run without it is no measure.
-            after = beside_usual(after, reference)
+        after = beside_usual(after, reference, fault_moves_money=trial.moves_money)
         seen = replace(seen, after=after)
         made = judged(
             seen.ended.exit,

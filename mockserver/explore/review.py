@@ -76,19 +76,20 @@ def beside_unforged(end: RunEnd, control: RunEnd, *, has_moved: bool, has_books:
     return replace(end, findings=rows)
 
 
-def beside_usual(end: RunEnd, reference: Reference) -> RunEnd:
+def beside_usual(end: RunEnd, reference: Reference, *, fault_moves_money: bool) -> RunEnd:
     """The end of a run with its findings as the run without a fault has them.
 
     That run says what was meant: a client that knew of its first payment, and ends with no more
     money than that run, has paid a deposit and a balance; one that hears of an event twice and does
-    no more than that run has remembered the first.
+    no more than that run has remembered the first. Where there is more, and the fault moves money
+    itself, it may be the fault's: then the finding stays as it is.
     """
     rows: list[FindingRow] = []
     for row in end.findings:
         match _shown_by_usual(row, end, reference):
-            case _Review.WRONG:
+            case _Review.WRONG if not fault_moves_money:
                 rows.append({**row, "severity": "error"})
-            case _Review.NOTHING:
+            case _Review.WRONG | _Review.NOTHING:
                 rows.append(row)
             case _Review.RIGHT:
                 pass

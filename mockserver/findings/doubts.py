@@ -123,9 +123,9 @@ class Doubts:
 
     ``_calls`` are those in doubt or under way, by entry. Of an answer under way ``_looks`` are the
     calls whose end it shows, ``_sought`` those among them that it was asked for. ``_misled`` are
-    the objects of which the client was shown an earlier state. ``_pairs`` are two charges of one
-    intent of which one waits for its payer, by the id of either: the root of their chain, both ids,
-    and the evidence."""
+    the objects of which the client was shown an earlier state, or cannot know that they moved.
+    ``_pairs`` are two charges of one intent of which one waits for its payer, by the id of either:
+    the root of their chain, both ids, and the evidence."""
 
     _ledger: Ledger
     _charge_of: Callable[[str], Charge | None]
@@ -218,6 +218,17 @@ class Doubts:
         return any(
             doubtful.subject == charge_id and not doubtful.looked
             for doubtful in self._calls.values()
+        )
+
+    def mislead(self, charge_id: str) -> None:
+        """A charge has moved behind the client's back: until it looks it cannot know."""
+        self._misled.put(charge_id, None)
+
+    def is_held_up(self, operations: Collection[str]) -> bool:
+        """Whether a call of one of these operations has come that is acted on later."""
+        return any(
+            waited_as < 0 and doubtful.intent.op in operations
+            for waited_as, doubtful in self._calls.items()
         )
 
     def finish(self, at: Micros) -> None:

@@ -6,6 +6,9 @@ to the page of the challenge, approved for a part of the price. Each is right as
 goes on with it, so it is remembered as open, and judged when its time has run out or the story has
 ended.
 
+A rule may let days pass before a capture or a void is carried out. What lapses then is not
+forgotten: its client was just about to act, and could not know that there was no time left.
+
 The charges of a load test are paid at once and leave nothing open: they are passed over first.
 """
 
@@ -27,6 +30,9 @@ from mockserver.findings.ledger import Evidence, Ledger
 _MOST = 10_000
 _MOST_SHORT = 256
 """Charges that are remembered of the rare kinds."""
+
+_OF_AUTHORISATIONS = ("charge.capture", "charge.void")
+"""What a client does with an authorisation in time."""
 
 _UNDONE = frozenset({ChargeEvent.VOIDED, ChargeEvent.PARTLY_REFUNDED, ChargeEvent.FULLY_REFUNDED})
 
@@ -113,7 +119,10 @@ class UnfinishedPayments:
             )
             return
         evidence = self._authorised.get(event.subject_id)
-        if event.what == ChargeEvent.EXPIRED and evidence is not None:
+        has_expired = event.what == ChargeEvent.EXPIRED
+        if has_expired and self._doubts.is_held_up(_OF_AUTHORISATIONS):
+            self._doubts.mislead(event.subject_id)
+        elif has_expired and evidence is not None:
             expired = Evidence(f"{event.subject_id}: the authorisation expired")
             self._ledger.add(
                 "authorisation-forgotten", event.at, (evidence, expired), charge=event.subject_id

@@ -464,7 +464,18 @@ def test_who_knew_and_has_taken_no_more_paid_twice_on_purpose(
 ) -> None:
     usual = Reference(money(order(captured=40, peak=40)), {"order-1"})
     row = told_row("double-charge", informed=informed, severity="warning")
-    found = beside_usual(RunEnd(money(run), [row]), usual).findings
+    found = beside_usual(RunEnd(money(run), [row]), usual, fault_moves_money=False).findings
+    assert [one["severity"] for one in found] == severities
+
+
+@pytest.mark.parametrize(("captured", "severities"), [(40, []), (60, ["warning"])])
+def test_more_money_under_a_fault_that_moves_money_is_no_proof(
+    captured: int, severities: list[str]
+) -> None:
+    usual = Reference(money(order(captured=40, peak=40)), {"order-1"})
+    row = told_row("double-charge", severity="warning")
+    end = RunEnd(money(order(captured=captured, peak=captured)), [row])
+    found = beside_usual(end, usual, fault_moves_money=True).findings
     assert [one["severity"] for one in found] == severities
 
 
@@ -473,7 +484,9 @@ def test_a_repeat_that_the_usual_run_has_too_is_none(count: int, severities: lis
     usual = Reference(PAID, {"order-1"}, operations={"charge.refund": 2})
     row = told_row("webhook-not-deduplicated", severity="warning")
     end = RunEnd(PAID, [row], operations={"charge.refund": count})
-    assert [one["severity"] for one in beside_usual(end, usual).findings] == severities
+    assert [
+        one["severity"] for one in beside_usual(end, usual, fault_moves_money=False).findings
+    ] == severities
 
 
 @pytest.mark.parametrize(
@@ -532,7 +545,9 @@ def test_a_payment_beside_a_pending_one_is_judged_by_what_may_come(
     usual: dict[str, Any], run: dict[str, Any], severities: list[str]
 ) -> None:
     end = RunEnd(money(run), [told_row(BESIDE)])
-    found = beside_usual(end, Reference(money(usual), {"order-1"})).findings
+    found = beside_usual(
+        end, Reference(money(usual), {"order-1"}), fault_moves_money=False
+    ).findings
     assert [row["severity"] for row in found] == severities
 
 

@@ -963,3 +963,44 @@ def test_a_card_of_a_new_token_was_entered_anew(
             token = api.post("/token/card", body)["tokenId"]
         send(api, "POST", "/charge/token", {"amount": 20, "token": token, "reference": reference})
     assert ("hard-decline-retried" in found(api)) is is_judged
+
+
+SLOW_CAPTURE = (
+    "when: {op: [charge.capture, charge.void]}, limit: 1, "
+    "then: {transport: {at: receive, delay: 8d, virtual: true}}"
+)
+TOO_LATE = {"authorisation-forgotten", "wrong-state"}
+
+
+def hold(api: Api) -> str:
+    reply = charge(api, capture=False)
+    assert reply is not None
+    assert reply["status"] == "Authorised"
+    return str(reply["chargeId"])
+
+
+@pytest.mark.parametrize("is_rule", [True, False], ids=["by a rule", "by the client"])
+@pytest.mark.parametrize("op", ["capture", "void"])
+def test_a_hold_that_lapses_while_a_rule_holds_its_capture_up_is_not_forgotten(
+    op: str, is_rule: bool
+) -> None:
+    api = scripted(SLOW_CAPTURE) if is_rule else Api()
+    first, second = hold(api), hold(api)
+    if not is_rule:
+        api.advance("8d")
+    refused = (
+        api.post(f"/charge/{first}") if op == "capture" else api.delete(f"/charge/{first}/void")
+    )
+    # The other one lapsed with it, and nobody has told the client.
+    also_refused = api.post(f"/charge/{second}")
+    assert (refused.status, also_refused.status) == (409, 409)
+    assert set(finished(api)) == (set() if is_rule else TOO_LATE)
+
+
+def test_who_has_read_that_a_hold_has_lapsed_has_its_state_wrong() -> None:
+    api = scripted(SLOW_CAPTURE)
+    first, second = hold(api), hold(api)
+    api.post(f"/charge/{first}")
+    assert api.get(f"/charge/{second}")["status"] == "AUTHORISE_CANCELLED"
+    assert api.post(f"/charge/{second}").status == 409
+    assert set(finished(api)) == {"wrong-state"}
