@@ -124,6 +124,8 @@ def github(rows: Sequence[Row]) -> str:
 
 
 def _workflow_command(row: Row) -> str:
+    """A finding as a command to the runner, which shows it on the page of the run: ``::error
+    title=...::...``."""
     level = _COMMANDS[row["severity"]]
     title = _property(f"{row['finding']}: {row['title']}")
     # The first line is the title again.

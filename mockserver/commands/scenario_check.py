@@ -190,8 +190,8 @@ async def check(
     scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp, *, tells_rules: bool = False
 ) -> list[ExampleReport]:
     """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind
-    it. A scenario without examples still has its setup run. An example ends at its first unexpected
-    answer."""
+    it, as at a server. A scenario without examples still has its setup run, which may be wrong. An
+    example ends at its first unexpected answer: those after it build on it."""
     examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
     reports = []
     for number, example in enumerate(examples):

@@ -262,10 +262,11 @@ def _write_agents(path: Path) -> str:
 def _with_section(text: str, section: str, path: Path) -> str:
     """A text with a section in the place of an earlier one, or else at the end after an empty line.
     The first and the last line of a section are its marks."""
-    begin_mark, end_mark = section.splitlines()[0], section.splitlines()[-1]
+    begin_mark, *_, end_mark = section.splitlines()
     head, has_begin, rest = text.partition(begin_mark)
     if has_begin:
         _, has_end, tail = rest.partition(end_mark)
+        # Where the section ends, and the user's own text goes on, cannot be guessed.
         if not has_end:
             raise click.UsageError(f"{path}: wanted '{end_mark}' after '{begin_mark}'")
         return f"{head}{section}{tail}"

@@ -341,8 +341,9 @@ async def _explain(arguments: Arguments) -> str:
 
 
 def _looking_up(name: str, look_up: Callable[[str | None], str]) -> Tool:
-    """A tool that prints the thing of a name, or without one the list of all. ``look_up`` raises
-    ``LookupError`` with the reason."""
+    """A tool that prints the thing of a name, or without one the list of all, from which an agent
+    takes a name. ``look_up`` is given None for the list; it raises ``LookupError`` with the
+    reason."""
 
     async def run(arguments: Arguments) -> str:
         try:

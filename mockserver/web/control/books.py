@@ -278,7 +278,8 @@ class _Reading:
     names: dict[str, None] = field(default_factory=dict)
 
     def row(self, numbered: tuple[int, Any]) -> ShopRow | None:
-        """A row by its place; None for a bad one."""
+        """What a row says, which comes with its place; None for a bad one, which is noted: all bad
+        rows are told at once."""
         place, members = numbered
         try:
             row = read_row(members, self.states)

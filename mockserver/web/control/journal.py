@@ -295,7 +295,7 @@ def _request_reply(
 
 def states_of(event: Event, profile: WireProfile) -> dict[str, object]:
     """The states before and after a change; the first is null for an object that began, the second
-    for one that is gone."""
+    for one that is gone. In the words of a profile, as answers have them."""
     return {
         "before": None if event.before is None else profile.word(event.before),
         "after": None if event.after is None else profile.word(event.after),

@@ -98,7 +98,7 @@ _READ_ROUTES: Mapping[str, Route[Any, Any]] = {
 
 async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
     """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there
-    are of each."""
+    are of each, by which a page lets its reader choose one."""
     sandbox, query = call.sandbox(), call.query
     kind = query.kind
     if kind is None:
@@ -191,7 +191,7 @@ async def _related(
 
 def _batch_rows(row: Any) -> list[dict[str, object]] | None:
     """The first rows of a batch, each with what it pays by and what came of it; None for any other
-    object."""
+    object. Their texts are the client's, unchecked until the row is charged: so they are cut."""
     if not isinstance(row, Batch):
         return None
     first_rows = [row.current_row(place) for place in range(min(len(row.rows), MOST_RELATED))]
@@ -261,7 +261,8 @@ def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]
 
 
 def _table(sandbox: Sandbox, kind: str) -> Any:
-    """The table of a kind. Raises ``Invalid`` (90) for an unknown one."""
+    """The table of a kind, whose rows are of any type: ``ObjectReader`` asks them by name. Raises
+    ``Invalid`` (90) for an unknown kind."""
     if kind not in KINDS:
         raise invalid(
             {
