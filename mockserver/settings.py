@@ -484,7 +484,7 @@ def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
 
 def _of_flags(setting: Setting, texts: Sequence[object]) -> object:
     """What an option says that stands once or more on the command line: of a list all, else the
-    last."""
+    last, so that a script's own options can be overridden behind them."""
     values = [setting.parse(str(text), setting.flag) for text in texts]
     if not setting.is_list:
         return values[-1]

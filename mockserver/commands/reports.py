@@ -134,7 +134,8 @@ def _workflow_command(row: Row) -> str:
 
 
 def _rule(kind: FindingKind) -> dict[str, object]:
-    """A kind of finding as a rule of SARIF."""
+    """A kind of finding as a rule of SARIF. All rules stand in each report, also those that found
+    nothing: a service shows by them what was looked for."""
     return {
         "id": kind.name,
         "shortDescription": {"text": kind.title},

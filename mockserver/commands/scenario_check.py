@@ -219,10 +219,11 @@ async def _run_example(
     # What is asked from here on is no call of the example.
     messages = tuple(client.messages)
     _, page = await client.ask(CallMap(call="GET /__admin/findings"))
-    findings = [
-        (row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"])
-        for row in page["findings"]
-    ]
+    findings = []
+    for row in page["findings"]:
+        # The newest evidence is the call that raised it; what time alone has raised has none.
+        line = row["evidence"][-1]["line"] if row["evidence"] else row["title"]
+        findings.append((row["finding"], line))
     return ExampleReport(
         scenario.file,
         scenario.line("examples", number),

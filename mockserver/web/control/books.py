@@ -242,7 +242,8 @@ async def _keys_to_compare(
 
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:
-    """What the scenarios in force say of the money."""
+    """What the scenarios in force say of the money, under ``money:``, which must hold at the
+    end."""
     return [
         Invariant(text) for scenario in sandbox.config.scenarios for text in scenario.said.money
     ]

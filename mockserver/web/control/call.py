@@ -302,8 +302,9 @@ class ControlEndpoint(Endpoint):
         return Reply(reply.status, reply.body, headers=headers, parts=reply.parts)
 
     async def _released(self, request: Request) -> None:
-        """Let what changes a sandbox, and its answer, wait while everything there is held: a
-        scenario holds all to let a client see a server that has stopped. Raises ``HungUp``."""
+        """Let what changes a sandbox, and its answer, wait while everything there is held, so
+        that nothing moves on while an exploration kills the client at that call. Raises
+        ``HungUp``."""
         if request.method == "GET":
             return
         if self.route.path.removeprefix("/__admin/") not in _GO_ON_WHILE_HELD:

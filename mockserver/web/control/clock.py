@@ -495,6 +495,7 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
         return holds.LONGEST
     left = entries[0].at - clock.read(world.real_clock())
     if clock.mode is ClockMode.FAST:
+        # Its hour is a minute of real time, at the usual rate.
         left //= clock.rate
     return max(left, SHORTEST_WAIT)
 

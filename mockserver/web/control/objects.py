@@ -191,7 +191,7 @@ async def _related(
 
 def _batch_rows(row: Any) -> list[dict[str, object]] | None:
     """The first rows of a batch, each with what it pays by and what came of it; None for any other
-    object. Their texts are the client's, unchecked until the row is charged: so they are cut."""
+    object. Their texts are the client's, so they are masked and cut."""
     if not isinstance(row, Batch):
         return None
     first_rows = [row.current_row(place) for place in range(min(len(row.rows), MOST_RELATED))]
@@ -217,6 +217,7 @@ async def act(call: ControlCall[ObjectAct, ControlBody]) -> object:
     of this kind, and what the move raises, such as ``WrongState``; then nothing has happened.
     """
     sandbox, kind, object_id, _ = _object(call)
+    # An entry that was copied from a scenario may have it.
     entry = {name: value for name, value in call.document.items() if name != "after"}
     act_now, faults = later_of(entry)
     if act_now is None:
@@ -256,6 +257,7 @@ def _change_reply(sandbox: Sandbox, change: Change, profile: WireProfile) -> dic
 def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it,
     so that looking at an object changes nothing of a test."""
+    # Such a read has neither a body nor a query.
     call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
     return mask_body(Reply(200, route.handle(call)).text())
 

@@ -77,7 +77,7 @@ def listing(call: AnyCall) -> dict[str, object]:
 
 async def replace(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without
-    effect."""
+    effect, which are no fault: a rule may be kept for later."""
     scenario, warned = await _read(call)
     return {**_put_in_force(call, [scenario]), "warnings": warned}
 

@@ -203,8 +203,8 @@ def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
 
 
 def emit(call: ControlCall[EmittedEvent, ControlBody]) -> object:
-    """Send any event: to ``url``, or without it to every subscription of the type. Raises
-    ``Invalid`` (90)."""
+    """Send any event, also one that the sandbox would never send, to see what a receiver makes of
+    it: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
     sandbox, body = call.sandbox(), call.body
     word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")
