@@ -384,7 +384,8 @@ class Setting:
         return list(value) if isinstance(value, tuple) else value
 
     def show(self, value: Any) -> str:
-        """``value`` as a person would write it; the value of a secret option only as "(set)"."""
+        """``value`` as a person would write it on the command line, a hyphen for none; the value of
+        a secret option only as "(set)"."""
         plain = self.plain(value)
         if isinstance(plain, bool):
             return str(plain).lower()

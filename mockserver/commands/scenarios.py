@@ -244,7 +244,8 @@ def init(name: str, agents: bool) -> None:
 
 def _write_agents(path: Path) -> str:
     """Put the section for coding agents into a file, in the place of an earlier one; all other text
-    stays. What was done, in words; ends the command when it cannot be done."""
+    stays, as such a file belongs to the project and has the advice of other tools too. What was
+    done, in words; ends the command when it cannot be done."""
     section = Path(__file__).with_name("agents.md").read_text("utf-8").strip()
     try:
         # Line ends of others stay as they are.
