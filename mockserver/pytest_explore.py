@@ -393,7 +393,8 @@ def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
 
 
 def _read(config: pytest.Config, option: str, read: Callable[[str], T]) -> T | None:
-    """What an option says, None when it was not given. Raises ``pytest.UsageError``."""
+    """What an option says, None when it was not given. Raises ``pytest.UsageError``: pytest shows
+    that as a line, any other exception as a fault of the plugin."""
     given = config.getoption(option)
     try:
         return None if given is None else read(given)
@@ -429,6 +430,7 @@ class Explorer:
     deadline: Micros | None
 
     def __init__(self, config: pytest.Config) -> None:
+        # By it a test as it is keeps its name beside those with a fault.
         if not hasattr(pytest, "HIDDEN_PARAM"):
             raise pytest.UsageError(f"{OPTION} needs pytest 8.4 or later")
         self.config = config
@@ -751,7 +753,8 @@ class Explorer:
                 _outcome_of(item).hung = f"{limit:.0f}"
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """The matrix of all tests, points and verdicts; and what it leaves open."""
+        """The matrix of all tests, points and verdicts; and what it leaves open: of what was not
+        tried the reason, lest it count as survived."""
         if self.worker is not None or not self.known:
             return
         reports = [report for stat in terminalreporter.stats.values() for report in stat]

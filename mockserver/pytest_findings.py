@@ -204,7 +204,8 @@ _covered_key: pytest.StashKey[list[Mapping[str, Any]]] = pytest.StashKey()
 
 
 def note_coverage(config: pytest.Config, url: str) -> None:
-    """Keep which failures the tests of this process have met; a worker of xdist hands it over."""
+    """Keep which failures the tests of this process have met, before their server ends, which has
+    counted them; a worker of xdist hands it over."""
     from mockserver.remote import RemoteSandbox
 
     with closing(RemoteSandbox(url, "sk_coverage")) as sandbox:

@@ -666,7 +666,8 @@ def body_of(answer: bytes) -> Any:
 
 
 def _words(body: object) -> str:
-    """What an answer that is no success says, for a person."""
+    """What an answer that is no success says, for a person: of an error its message and all its
+    details, of a verification what differs, of anything else the whole."""
     if not isinstance(body, dict):
         return str(body)
     details = body.get("details")

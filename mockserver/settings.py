@@ -384,7 +384,8 @@ class Setting:
         return list(value) if isinstance(value, tuple) else value
 
     def show(self, value: Any) -> str:
-        """``value`` as a person would write it; the value of a secret option only as "(set)"."""
+        """``value`` as a person would write it on the command line, a hyphen for none; the value of
+        a secret option only as "(set)"."""
         plain = self.plain(value)
         if isinstance(plain, bool):
             return str(plain).lower()
@@ -484,7 +485,7 @@ def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
 
 def _of_flags(setting: Setting, texts: Sequence[object]) -> object:
     """What an option says that stands once or more on the command line: of a list all, else the
-    last."""
+    last, so that a script's own options can be overridden behind them."""
     values = [setting.parse(str(text), setting.flag) for text in texts]
     if not setting.is_list:
         return values[-1]

@@ -151,6 +151,7 @@ def table_of(answer: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def _table_row(name: str, currency: str, figures: Mapping[str, Any]) -> dict[str, str]:
+    """A row of the table: an order or a total, with the figures that fit in 80 columns."""
     amounts = {}
     for figure in _TABLE_FIGURES:
         text = money_text(Decimal(str(figures[figure])), currency)

@@ -63,6 +63,7 @@ def drift(
             recordings = read_all(replay)
         else:
             recordings = [_record_walk(str(against), key_env, ops)]
+        # Kept before it is judged, as a walk makes real objects and is not to be repeated.
         if record is not None:
             record.mkdir(parents=True, exist_ok=True)
             (record / "drift.har").write_text(written(recordings[-1]), "utf-8")
@@ -72,6 +73,7 @@ def drift(
             write.write_text(reports[-1].written(), "utf-8")
         if page is not None:
             page.write_text(_page_with(page.read_text("utf-8"), reports), "utf-8")
+    # What was not asked cannot be equal.
     if any(report.recording.played.broken for report in reports):
         sys.exit(Exit.NOT_READY)
     sys.exit(Exit.OK if all(report.is_equal for report in reports) else Exit.FOUND)

@@ -124,6 +124,8 @@ def github(rows: Sequence[Row]) -> str:
 
 
 def _workflow_command(row: Row) -> str:
+    """A finding as a command to the runner, which shows it on the page of the run: ``::error
+    title=...::...``."""
     level = _COMMANDS[row["severity"]]
     title = _property(f"{row['finding']}: {row['title']}")
     # The first line is the title again.
@@ -132,7 +134,8 @@ def _workflow_command(row: Row) -> str:
 
 
 def _rule(kind: FindingKind) -> dict[str, object]:
-    """A kind of finding as a rule of SARIF."""
+    """A kind of finding as a rule of SARIF. All rules stand in each report, also those that found
+    nothing: a service shows by them what was looked for."""
     return {
         "id": kind.name,
         "shortDescription": {"text": kind.title},

@@ -190,8 +190,8 @@ async def check(
     scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp, *, tells_rules: bool = False
 ) -> list[ExampleReport]:
     """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind
-    it. A scenario without examples still has its setup run. An example ends at its first unexpected
-    answer."""
+    it, as at a server. A scenario without examples still has its setup run, which may be wrong. An
+    example ends at its first unexpected answer: those after it build on it."""
     examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
     reports = []
     for number, example in enumerate(examples):
@@ -219,10 +219,11 @@ async def _run_example(
     # What is asked from here on is no call of the example.
     messages = tuple(client.messages)
     _, page = await client.ask(CallMap(call="GET /__admin/findings"))
-    findings = [
-        (row["finding"], row["evidence"][-1]["line"] if row["evidence"] else row["title"])
-        for row in page["findings"]
-    ]
+    findings = []
+    for row in page["findings"]:
+        # The newest evidence is the call that raised it; what time alone has raised has none.
+        line = row["evidence"][-1]["line"] if row["evidence"] else row["title"]
+        findings.append((row["finding"], line))
     return ExampleReport(
         scenario.file,
         scenario.line("examples", number),

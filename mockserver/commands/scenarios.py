@@ -244,7 +244,8 @@ def init(name: str, agents: bool) -> None:
 
 def _write_agents(path: Path) -> str:
     """Put the section for coding agents into a file, in the place of an earlier one; all other text
-    stays. What was done, in words; ends the command when it cannot be done."""
+    stays, as such a file belongs to the project and has the advice of other tools too. What was
+    done, in words; ends the command when it cannot be done."""
     section = Path(__file__).with_name("agents.md").read_text("utf-8").strip()
     try:
         # Line ends of others stay as they are.
@@ -262,10 +263,11 @@ def _write_agents(path: Path) -> str:
 def _with_section(text: str, section: str, path: Path) -> str:
     """A text with a section in the place of an earlier one, or else at the end after an empty line.
     The first and the last line of a section are its marks."""
-    begin_mark, end_mark = section.splitlines()[0], section.splitlines()[-1]
+    begin_mark, *_, end_mark = section.splitlines()
     head, has_begin, rest = text.partition(begin_mark)
     if has_begin:
         _, has_end, tail = rest.partition(end_mark)
+        # Where the section ends, and the user's own text goes on, cannot be guessed.
         if not has_end:
             raise click.UsageError(f"{path}: wanted '{end_mark}' after '{begin_mark}'")
         return f"{head}{section}{tail}"

@@ -92,6 +92,7 @@ def check(path: Path, form: str) -> None:
                 restored = restore(stored)
                 reason = restored if isinstance(restored, str) else None
                 rows.append({**_names(stored), "fault": reason})
+    # A file may be whole by SQLite's own checks, and a sandbox in it still cannot be made.
     broken = sum(row["fault"] is not None for row in rows)
     if broken and not damage:
         damage.append(
@@ -295,7 +296,7 @@ def _restorer(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
 
 @contextmanager
 def _refusing(place: Path) -> Iterator[None]:
-    """Refuse ``--out`` when it cannot be written."""
+    """Refuse ``--out`` when it cannot be written: that is the user's mistake, not the store's."""
     try:
         yield
     except OSError as problem:

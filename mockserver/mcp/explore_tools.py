@@ -90,7 +90,8 @@ class Folders:
             raise self._outside(name, text)
 
     def check_command(self, words: Sequence[str], folder: Path, name: str) -> None:
-        """Raise ``ToolRefused`` for a command whose program or files are elsewhere."""
+        """Raise ``ToolRefused`` for a command whose program or files are elsewhere. The program
+        alone may be one of the PATH: its other words are checked as any text."""
         if not words or not all(map(_is_encodable, words)):
             raise ToolRefused(
                 f"{name}: wanted the words of a command, such as ['python', 'pay.py']"

@@ -291,6 +291,7 @@ class _ControlCall:
             elif name in self.fields:
                 fields[name] = value
             elif name != "key":
+                # A query says true, and not True as Python would.
                 query[name] = json.dumps(value) if isinstance(value, bool) else value
         target = self.path.format(**placeholders)
         key = str(arguments.get("key", DEFAULT_KEY)) if self.has_key else None
@@ -314,7 +315,8 @@ def _is_of_an_operation(path: str) -> bool:
 
 
 def _request_lines(operation: Mapping[str, Any]) -> list[str]:
-    """What an operation takes: its parameters, and an example of its body."""
+    """What an operation takes: its parameters, and an example of its body, which is shorter than
+    its schema and can be sent as it is."""
     lines = []
     names = ", ".join(parameter["name"] for parameter in operation.get("parameters", ()))
     if names:
@@ -341,8 +343,9 @@ async def _explain(arguments: Arguments) -> str:
 
 
 def _looking_up(name: str, look_up: Callable[[str | None], str]) -> Tool:
-    """A tool that prints the thing of a name, or without one the list of all. ``look_up`` raises
-    ``LookupError`` with the reason."""
+    """A tool that prints the thing of a name, or without one the list of all, from which an agent
+    takes a name. ``look_up`` is given None for the list; it raises ``LookupError`` with the
+    reason."""
 
     async def run(arguments: Arguments) -> str:
         try:

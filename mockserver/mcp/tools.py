@@ -140,7 +140,7 @@ def listed(
 
 
 def argument(kind: str, about: str) -> Schema:
-    """The schema of one argument; a list holds texts."""
+    """The schema of one argument. The items of a list are texts: no tool takes another list."""
     schema: Schema = {"type": kind, "description": about}
     if kind == "array":
         schema["items"] = {"type": "string"}

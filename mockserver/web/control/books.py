@@ -242,7 +242,8 @@ async def _keys_to_compare(
 
 
 def sentences(sandbox: Sandbox) -> list[Invariant]:
-    """What the scenarios in force say of the money."""
+    """What the scenarios in force say of the money, under ``money:``, which must hold at the
+    end."""
     return [
         Invariant(text) for scenario in sandbox.config.scenarios for text in scenario.said.money
     ]
@@ -278,7 +279,8 @@ class _Reading:
     names: dict[str, None] = field(default_factory=dict)
 
     def row(self, numbered: tuple[int, Any]) -> ShopRow | None:
-        """A row by its place; None for a bad one."""
+        """What a row says, which comes with its place; None for a bad one, which is noted: all bad
+        rows are told at once."""
         place, members = numbered
         try:
             row = read_row(members, self.states)

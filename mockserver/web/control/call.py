@@ -180,8 +180,8 @@ class ControlCall(Generic[B, Q]):
         return 0 if place is None else self.entry_number(sandbox, place)
 
     def entry_number(self, sandbox: Sandbox, place: str, field: str = "Since") -> int:
-        """The number of the journal entry that a field names, by a mark or a number. Raises
-        ``Invalid`` (90) for an unknown mark."""
+        """The number of the journal entry that a field names, by a mark or a number; no mark is a
+        number, so it is one or the other. Raises ``Invalid`` (90) for an unknown mark."""
         number = whole_of(place)
         if number is not None:
             return number
@@ -302,7 +302,8 @@ class ControlEndpoint(Endpoint):
         return Reply(reply.status, reply.body, headers=headers, parts=reply.parts)
 
     async def _released(self, request: Request) -> None:
-        """Let what changes a sandbox, and its answer, wait while everything there is held. Raises
+        """Let what changes a sandbox, and its answer, wait while everything there is held, so
+        that nothing moves on while an exploration kills the client at that call. Raises
         ``HungUp``."""
         if request.method == "GET":
             return

@@ -304,8 +304,10 @@ class Mover:
         ``HungUp``."""
         async with standing(self.call.world, sandbox):
             entries = sandbox.schedule.entries
-            if not self._waits(sandbox) and (not entries or entries[0].at > end or self.is_over):
+            has_work = bool(entries) and entries[0].at <= end and not self.is_over
+            if not (has_work or self._waits(sandbox)):
                 return False
+            # What is late comes due now: time never goes back.
             to = max(entries[0].at, sandbox.now) if entries else end
             has_time = await self._go(sandbox, to)
         self.call.check_caller()
@@ -317,7 +319,8 @@ class Mover:
 
     async def _go(self, sandbox: Sandbox, to: Micros) -> bool:
         """Let something go that is held, or a try end, or else run a slice of what is due up to an
-        instant; False when there is no time left. Raises ``HungUp``."""
+        instant; False when there is no time left. In this order, as time stands while either is
+        there. Raises ``HungUp``."""
         runner = self.call.world.runner
         ran_before = sandbox.schedule.ran
         if sandbox.holding.is_all:
@@ -342,6 +345,7 @@ class Mover:
         left = self.until - world.real_clock()
         await holds.passed(world, sandbox, lambda: not holding.is_all, left, self.call.leaving)
         self.call.check_caller()
+        # After a reset there is nothing here to wait for.
         is_still_held = holding.is_all and world.sandboxes.is_live(sandbox)
         return not is_still_held
 
@@ -491,12 +495,14 @@ def _until_due(world: World, sandbox: Sandbox) -> Micros:
         return holds.LONGEST
     left = entries[0].at - clock.read(world.real_clock())
     if clock.mode is ClockMode.FAST:
+        # Its hour is a minute of real time, at the usual rate.
         left //= clock.rate
     return max(left, SHORTEST_WAIT)
 
 
 async def held(call: ControlCall[ControlBody, HoldQuery]) -> object:
-    """What is held, now or when what is waited for has come."""
+    """What is held, now or when what is waited for has come. By ``calls``, all that have come so
+    far, who holds a client sees whether it does anything meanwhile."""
     sandbox = call.sandbox()
     if call.query.until is not None:
         await _wait_for_hold(call, sandbox)

@@ -44,8 +44,8 @@ _AS_LINES: dict[str, Any] = {
 
 
 async def payments(call: AnyCall) -> bytes:
-    """The payments API as an OpenAPI document; with a secret key, in the profile of that
-    sandbox."""
+    """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox,
+    whose states and fields have other names."""
     assumed, url = call.assumed(), call.world.directory.config.public_url
     return await call.world.runner.aside(lambda: _payments_text(assumed, url))
 
@@ -105,7 +105,8 @@ def examples() -> Mapping[str, Any]:
 
 
 def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
-    """A call as OpenAPI describes it, with its printed example where there is one."""
+    """A call as OpenAPI describes it. Where an example is printed, what it sends stands with each
+    parameter and the body, and what came of it with the answer: a reader can try it as it is."""
     example = examples().get(f"{row.method} {row.path}", {})
     operation: dict[str, Any] = {
         "operationId": _name(row),

@@ -97,7 +97,7 @@ def problem_of(entry: JournalEntry) -> Problem | None:
 
 def _refusal(problem: Problem) -> dict[str, Any]:
     """What an error says in short; of a body that was refused also what is wrong with its
-    fields."""
+    fields. The details of other errors repeat the charge that failed."""
     facts: dict[str, Any] = {"code": int(problem["code"])}
     message = _text(problem["message"])
     if message is not None:

@@ -176,7 +176,8 @@ def idle_of(sandbox: Sandbox) -> list[str]:
 
 
 def watched(call: AnyCall) -> tuple[Sandbox, Watch]:
-    """The sandbox of a call, and its judges. Raises ``Invalid`` (90) with ``--findings off``."""
+    """The sandbox of a call, and its judges. Raises ``Invalid`` (90) with ``--findings off``: an
+    empty answer would say that the client has done nothing wrong."""
     sandbox = call.sandbox()
     watch = watch_of(sandbox)
     if watch is None:
@@ -196,7 +197,8 @@ _LONGEST_AMOUNT = 80
 
 async def report(call: ControlCall[ControlBody, ReportQuery]) -> bytes:
     """The parts that are asked for, each after its name when there are several; those that are
-    empty are left out. Raises ``Invalid`` (90) for an unknown part."""
+    empty are left out. As text, so that a plugin for any language can print it as it comes. Raises
+    ``Invalid`` (90) for an unknown part."""
     sandbox, wanted = call.sandbox(), [part.strip() for part in call.query.parts.split(",")]
     for part in wanted:
         if part not in _PARTS:
@@ -232,10 +234,11 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
         keys = list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
     lines = []
     for key in keys[:LENGTH]:
+        _, name = key
         for order in orders_of(sandbox, key):
             figures, currency = order.figures, order.currency
             net = f", net {money_text(figures.net, currency)}" if figures.net else ""
-            lines.append(f"{printable(mask_text(key[1]))}: {figures.in_words(currency)}{net}")
+            lines.append(f"{printable(mask_text(name))}: {figures.in_words(currency)}{net}")
     return lines
 
 

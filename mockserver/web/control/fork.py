@@ -64,6 +64,7 @@ async def fork(call: ControlCall[ForkTarget, ControlBody]) -> object:
     sandboxes.admit(to)
     copy.journal.gap_reason = "this sandbox was forked from another"
     sandboxes.install(copy)
+    # Pages show the copy, and in the list of sandboxes that it is there.
     for key in (copy.key, SERVER):
         call.world.runner.activity.notify(key)
     return install_reply(copy, copy.public_key)
@@ -80,7 +81,8 @@ async def _replayed(world: World, sandbox: Sandbox, number: int) -> Sandbox:
     reason = _why_untold(journal, number)
     if reason is not None:
         raise invalid({"At": reason})
-    # It may have been opened before this server started.
+    # A clock that stands does so from the start of its server on. Where the sandbox comes from a
+    # store that was another server, so it begins where the journal does.
     past = Sandbox(sandbox.key, replace(sandbox.config, started=journal.opened), journal.opened)
     past.config = sandbox.config
     if sandbox.own is not None:

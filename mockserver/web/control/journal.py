@@ -164,14 +164,15 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
     """A histogram of at most so many parts, each with its calls and how many of them failed. They
     are of the same length in time, or where no time has passed in entries. ``since`` and ``until``
     search for a part."""
+    # What came due was not called, and what begins so is no call of the service.
     calls = [entry for entry in entries if entry.method and not entry.path.startswith("/__")]
     if not calls or not most:
         return []
     is_timed = calls[0].at < calls[-1].at
     places = await for_each(calls, lambda entry: entry.at if is_timed else entry.number)
     first, last = min(places), max(places)
-    # All places divided by the parts, rounded up, so that the last place lies in the last part.
-    length = max(-((first - last - 1) // most), 1)
+    # A little more than a part of the whole, so that the last place lies in the last part.
+    length = (last - first) // most + 1
     all_calls, failed = Counter[int](), Counter[int]()
     for place, entry in zip(places, calls, strict=True):
         part = (place - first) // length
@@ -295,7 +296,7 @@ def _request_reply(
 
 def states_of(event: Event, profile: WireProfile) -> dict[str, object]:
     """The states before and after a change; the first is null for an object that began, the second
-    for one that is gone."""
+    for one that is gone. In the words of a profile, as answers have them."""
     return {
         "before": None if event.before is None else profile.word(event.before),
         "after": None if event.after is None else profile.word(event.after),

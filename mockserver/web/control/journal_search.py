@@ -253,7 +253,8 @@ def _since(sandbox: Sandbox, wanted: str) -> Test:
 
 
 def _instant_of(text: str, now: Micros) -> Micros | None:
-    """The instant of a date-time, or of a duration before now; None for any other text."""
+    """The instant of a date-time, or of a duration before now, that of the sandbox; None for any
+    other text, as no text is both."""
     with suppress(ValueError):
         return parse_instant(text)
     with suppress(ValueError):
@@ -443,8 +444,11 @@ letters goes over it."""
 def text_of(entry: JournalEntry, profile: WireProfile) -> str:
     """All that is shown of an entry, in small letters: no card number, ccv or key can be found in
     it by guessing. It is kept with the entry, unless it takes more memory than that."""
-    if entry.search_text is not None and entry.search_text[0] is profile:
-        return entry.search_text[1]
+    if entry.search_text is not None:
+        kept_profile, kept_text = entry.search_text
+        # In another profile states have other words.
+        if kept_profile is profile:
+            return kept_text
     bodies = [
         dumps(mask_body(body)).decode().lower()
         for body in (entry.raw, entry.answer)

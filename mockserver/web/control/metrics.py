@@ -34,7 +34,7 @@ Samples = Iterator[tuple[Sequence[str], float | Histogram]]
 """The values of the labels, each with its number, or what was measured."""
 
 
-class ServerReading(NamedTuple):
+class Scrape(NamedTuple):
     """What metrics are read from: the server, and its objects by kind, counted while others were
     served."""
 
@@ -50,67 +50,67 @@ class Metric:
     kind: str
     help: str
     labels: tuple[str, ...]
-    read: Callable[[ServerReading], Samples]
+    read: Callable[[Scrape], Samples]
 
 
-def _requests(reading: ServerReading) -> Samples:
+def _requests(scrape: Scrape) -> Samples:
     """By operation and status, in the same order each time, as all samples are."""
-    for op, counts in sorted(reading.world.requests.items()):
+    for op, counts in sorted(scrape.world.requests.items()):
         for status, count in sorted(counts.statuses.items()):
             yield (op, str(status) if status else "none"), count
 
 
-def _durations(reading: ServerReading) -> Samples:
+def _durations(scrape: Scrape) -> Samples:
     """A histogram for each operation, whose bounds are microseconds here and seconds there."""
     bounds = [*(f"{bound / SECOND:g}" for bound in BOUNDS), "+Inf"]
-    for op, counts in sorted(reading.world.requests.items()):
+    for op, counts in sorted(scrape.world.requests.items()):
         # A bucket of Prometheus counts those of all smaller ones too.
         buckets = list(zip(bounds, accumulate(counts.buckets), strict=True))
         yield (op,), Histogram(buckets, counts.took / SECOND)
 
 
-def _commits(reading: ServerReading) -> Samples:
+def _commits(scrape: Scrape) -> Samples:
     """By result. Without a store there are no samples: zeros would look like a store that nobody
     writes to."""
-    store = reading.world.store
+    store = scrape.world.store
     if store is None:
         return iter(())
     return _each({"written": store.commits, "failed": store.failures})
 
 
-def _dropped_entries(reading: ServerReading) -> Samples:
+def _dropped_entries(scrape: Scrape) -> Samples:
     """By the bound that has pushed them out: which of two settings to raise."""
-    quota = reading.world.sandboxes.quota
+    quota = scrape.world.sandboxes.quota
     return _each({"limit": quota.overflown, "memory": quota.dropped})
 
 
-def _rules_fired(reading: ServerReading) -> Samples:
-    return _each(reading.world.directory.config.counts.rules)
+def _rules_fired(scrape: Scrape) -> Samples:
+    return _each(scrape.world.directory.config.counts.rules)
 
 
-def _faults(reading: ServerReading) -> Samples:
-    return _each(reading.world.directory.config.counts.faults)
+def _faults(scrape: Scrape) -> Samples:
+    return _each(scrape.world.directory.config.counts.faults)
 
 
-def _webhook_tries(reading: ServerReading) -> Samples:
-    return _each(reading.world.directory.config.counts.webhooks)
+def _webhook_tries(scrape: Scrape) -> Samples:
+    return _each(scrape.world.directory.config.counts.webhooks)
 
 
-def _open_sandboxes(reading: ServerReading) -> Samples:
-    return _one(len(reading.world.sandboxes))
+def _open_sandboxes(scrape: Scrape) -> Samples:
+    return _one(len(scrape.world.sandboxes))
 
 
-def _dropped_sandboxes(reading: ServerReading) -> Samples:
-    return _one(reading.world.sandboxes.dropped)
+def _dropped_sandboxes(scrape: Scrape) -> Samples:
+    return _one(scrape.world.sandboxes.dropped)
 
 
-def _objects(reading: ServerReading) -> Samples:
-    return _each(reading.objects)
+def _objects(scrape: Scrape) -> Samples:
+    return _each(scrape.objects)
 
 
-def _longest_lag(reading: ServerReading) -> Samples:
+def _longest_lag(scrape: Scrape) -> Samples:
     """The longest, as one delay of a second is what a client notices, whatever the average is."""
-    return _one(max(reading.world.lags, default=0.0))
+    return _one(max(scrape.world.lags, default=0.0))
 
 
 def _each(counts: Mapping[str, float]) -> Samples:
@@ -233,10 +233,10 @@ async def read(call: AnyCall) -> bytes:
 
     await for_each(tuple(world.sandboxes), count)
 
-    reading, filled = ServerReading(world, objects), []
+    scrape, filled = Scrape(world, objects), []
     for metric in METRICS:
         family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
-        for labels, value in metric.read(reading):
+        for labels, value in metric.read(scrape):
             if isinstance(value, Histogram):
                 family.add_metric(labels, value.buckets, value.total)
             else:

@@ -98,7 +98,7 @@ _READ_ROUTES: Mapping[str, Route[Any, Any]] = {
 
 async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
     """Objects of a ``kind`` that fit the search ``q``, newest first; without a kind, how many there
-    are of each."""
+    are of each, by which a page lets its reader choose one."""
     sandbox, query = call.sandbox(), call.query
     kind = query.kind
     if kind is None:
@@ -191,7 +191,7 @@ async def _related(
 
 def _batch_rows(row: Any) -> list[dict[str, object]] | None:
     """The first rows of a batch, each with what it pays by and what came of it; None for any other
-    object."""
+    object. Their texts are the client's, so they are masked and cut."""
     if not isinstance(row, Batch):
         return None
     first_rows = [row.current_row(place) for place in range(min(len(row.rows), MOST_RELATED))]
@@ -217,6 +217,7 @@ async def act(call: ControlCall[ObjectAct, ControlBody]) -> object:
     of this kind, and what the move raises, such as ``WrongState``; then nothing has happened.
     """
     sandbox, kind, object_id, _ = _object(call)
+    # An entry that was copied from a scenario may have it.
     entry = {name: value for name, value in call.document.items() if name != "after"}
     act_now, faults = later_of(entry)
     if act_now is None:
@@ -256,12 +257,14 @@ def _change_reply(sandbox: Sandbox, change: Change, profile: WireProfile) -> dic
 def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it,
     so that looking at an object changes nothing of a test."""
+    # Such a read has neither a body nor a query.
     call = OperationCall(unnoted(sandbox, path), profile_of(sandbox.assumed), None, None, "")
     return mask_body(Reply(200, route.handle(call)).text())
 
 
 def _table(sandbox: Sandbox, kind: str) -> Any:
-    """The table of a kind. Raises ``Invalid`` (90) for an unknown one."""
+    """The table of a kind, whose rows are of any type: ``ObjectReader`` asks them by name. Raises
+    ``Invalid`` (90) for an unknown kind."""
     if kind not in KINDS:
         raise invalid(
             {

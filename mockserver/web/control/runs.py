@@ -138,7 +138,8 @@ _CARD_DIGITS = 10
 
 
 def _card_of(entry: JournalEntry) -> str:
-    """The first six and the last four digits of the card that a call charged; empty without one."""
+    """The first six and the last four digits of the card that a call charged; empty without one. A
+    scenario may have changed any part of an answer."""
     if b'"paymentInformation"' not in entry.answer:
         return ""
     paid = _object_of(entry.answer).get("paymentInformation")
@@ -150,7 +151,7 @@ def _card_of(entry: JournalEntry) -> str:
 
 
 def _object_of(text: bytes) -> Mapping[str, Any]:
-    """The JSON object that a body is; empty for anything else."""
+    """The JSON object that a body is; empty for anything else, as a client may send anything."""
     try:
         value = json.loads(text)
     except ValueError:

@@ -5,7 +5,7 @@ the journal, texts to begin with.
 Scenarios are never changed. What is in force is a list of them, which a call puts in the place of
 the one before, as a whole or, with a fault in the text, not at all. A long text takes a second to
 read, so a thread reads it, and the sandbox is looked up again afterwards. The built-in test values
-stay last in the list, whatever is replaced: without them no test card would be declined.
+stay in force, whatever is replaced: without them no test card would be declined.
 """
 
 import asyncio
@@ -65,7 +65,8 @@ rules."""
 
 
 def listing(call: AnyCall) -> dict[str, object]:
-    """The scenarios in force."""
+    """The scenarios in force: their rules are asked from the last to the first, test values at the
+    end."""
     sandbox = call.sandbox()
     scenarios = [
         reply_of("ScenarioInForceAnswer", scenario, rules=len(scenario.rules))
@@ -76,7 +77,7 @@ def listing(call: AnyCall) -> dict[str, object]:
 
 async def replace(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     """Replace all scenarios by one but the built-in test values; ``warnings`` name rules without
-    effect."""
+    effect, which are no fault: a rule may be kept for later."""
     scenario, warned = await _read(call)
     return {**_put_in_force(call, [scenario]), "warnings": warned}
 
@@ -108,6 +109,7 @@ def clear(call: ControlCall[ControlBody, ScenarioRemoval]) -> object:
     remaining: list[Scenario] = []
     if name is not None:
         remaining = _own(sandbox, but=name)
+        # As many as before: none has that name.
         if len(remaining) == len(_own(sandbox)):
             raise invalid({"Name": f"no scenario '{name[:60]}' is in force"})
     _put_in_force(call, remaining)
@@ -173,7 +175,8 @@ def _opening_keys(sandbox: Sandbox, scenarios: Sequence[Scenario]) -> list[str]:
 
 
 def _own(sandbox: Sandbox, but: str | None = None) -> list[Scenario]:
-    """The scenarios in force that are not built in, but for that of a name."""
+    """The scenarios in force that are not built in, but for that of a name: what stays when it is
+    taken away or replaced."""
     return [
         scenario
         for scenario in sandbox.config.scenarios
@@ -217,7 +220,8 @@ async def _read_in_time(call: AnyCall, read: Callable[[], T]) -> T:
 
 async def check(call: ControlCall[ScenarioText, ControlBody]) -> object:
     """What is wrong with a scenario's text, with line and column, and its rules without effect;
-    nothing is loaded."""
+    nothing is loaded. An editor asks while somebody types, so a fault is an answer and no
+    refusal."""
     try:
         scenario, warned = await _read_in_time(
             call, lambda: _with_warnings(_scenario_of_body(call))

@@ -203,8 +203,8 @@ def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
 
 
 def emit(call: ControlCall[EmittedEvent, ControlBody]) -> object:
-    """Send any event: to ``url``, or without it to every subscription of the type. Raises
-    ``Invalid`` (90)."""
+    """Send any event, also one that the sandbox would never send, to see what a receiver makes of
+    it: to ``url``, or without it to every subscription of the type. Raises ``Invalid`` (90)."""
     sandbox, body = call.sandbox(), call.body
     word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")
@@ -245,7 +245,8 @@ class InboxEndpoint(Endpoint):
 
     async def act(self, request: Request) -> Reply:
         """Keep what has arrived, and say whether its signature is right; 507 when there is no room
-        for another inbox."""
+        for another inbox. A wrong signature is answered 200 too: a test wants to see what came, and
+        an error would have the webhook sent again."""
         sandbox = request.sandbox
         arrival = InboxMessage(
             0,
@@ -289,7 +290,7 @@ async def messages(call: ControlCall[ControlBody, InboxQuery]) -> object:
 
 
 def message(call: AnyCall) -> object:
-    """One arrival. Raises ``NotFound`` (1)."""
+    """One arrival, by the number that the list shows as its id. Raises ``NotFound`` (1)."""
     name, message_id = call.path["name"], call.path["message_id"]
     number = whole_of(message_id)
     for arrival in call.sandbox().inboxes.arrivals(name):
