@@ -373,7 +373,8 @@ def _stored_path(path: str) -> str:
 
 
 def _camel(value: object) -> object:
-    """Field names with a small first letter, as rules write them; metadata is the caller's own."""
+    """Field names with a small first letter, as rules write them: the service takes either, and so
+    clients send either. Metadata is the caller's own."""
     if isinstance(value, list):
         return [_camel(item) for item in value]
     if not isinstance(value, Mapping):
