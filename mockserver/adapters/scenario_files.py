@@ -87,13 +87,14 @@ def bounded(path: Path, most: int) -> bytes:
     return read
 
 
-def read_text(text: str, name: str) -> Scenario:
-    """The scenario of a YAML or JSON text; ``name`` stands for the file. Raises
-    ``ScenarioRefused``."""
+def read_text(text: str, name: str, *, was_taken: bool = False) -> Scenario:
+    """The scenario of a YAML or JSON text; ``name`` stands for the file, ``was_taken`` says that a
+    sandbox has it from a version that may have refused less. Raises ``ScenarioRefused``."""
     from mockserver.adapters.strict_yaml import read
 
     data, places = read(text, name)
-    return replace(parse(data, places, file=name, name=_stem(name)), text=text)
+    scenario = parse(data, places, file=name, name=_stem(name), was_taken=was_taken)
+    return replace(scenario, text=text)
 
 
 def builtin_test_values() -> Scenario:

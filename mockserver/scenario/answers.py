@@ -67,11 +67,35 @@ def _check_call(call: CallMap, ids: set[str], problems: Problems) -> None:
             if name not in ids:
                 hint = nearest(name, ids)
                 problems.add((key,), f"got {text}, but no earlier call has the id '{name}'{hint}")
+    if call.expect is not None and not problems.was_taken:
+        expected = {"body": call.expect.body, "headers": call.expect.headers}
+        for part, wanted in expected.items():
+            _check_tests(wanted, problems.below("expect", part))
     if call.id is None:
         return
     if call.id in ids:
         problems.add(("id",), f"got '{call.id}' a second time; the id of a call must be unique")
     ids.add(call.id)
+
+
+def _check_tests(wanted: object, problems: Problems) -> None:
+    """Find tests in an expected answer that make no sense. What the operand of one is that holds a
+    placeholder, only an answer says."""
+    if _is_test(wanted):
+        if not any(placeholders(wanted)):
+            with problems.at():
+                compile_test("expect", wanted, patterns=problems.patterns)
+    elif isinstance(wanted, Mapping):
+        for name, member in wanted.items():
+            _check_tests(member, problems.below(name))
+    elif isinstance(wanted, list | tuple):
+        for index, item in enumerate(wanted):
+            _check_tests(item, problems.below(index))
+
+
+def _is_test(wanted: object) -> bool:
+    """Whether a map in an expected answer has operators instead of members."""
+    return isinstance(wanted, Mapping) and bool(wanted) and wanted.keys() <= OPERATORS.keys()
 
 
 def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
@@ -128,8 +152,12 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
     looked at. A map of test operators (``{gt: 5}``, ``{exists: true}``) tests the member; null also
     means absent."""
     match wanted:
-        case Mapping() if wanted and wanted.keys() <= OPERATORS.keys():
-            difference = compile_test(path, dict(wanted)).difference_of(got)
+        case Mapping() if _is_test(wanted):
+            try:
+                difference = compile_test(path, dict(wanted)).difference_of(got)
+            except ValueError as fault:
+                # An operand that came from an earlier answer makes no sense here.
+                return [f"{path}: {fault}"]
             return [] if difference is None else [str(difference)]
         case Mapping():
             if not isinstance(got, Mapping):

@@ -93,6 +93,7 @@ class Bucket:
     """
 
     def __init__(self, placed_rules: list[PlacedRule], ruleset: str = "") -> None:
+        """Put each rule where an attempt finds it that it may match: the others are not asked."""
         self.ruleset = ruleset
         self.rules = tuple(placed.rule for placed in placed_rules)
         self._always: list[PlacedRule] = []

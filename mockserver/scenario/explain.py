@@ -87,6 +87,7 @@ def explain(
     start = next((start for start in starts if start is not None), now)
     attempt = _attempt(op, request, start)
     rules = Ruleset(scenarios)
+    # Chance draws as in no sandbox of a server: each has a key of its own.
     director = Director(rules, 1, "explain")
     lines = [
         f"{op} at {iso(attempt.now)}: at each stage the first rule that matches decides",
@@ -138,7 +139,8 @@ def _at_connect(rules: Ruleset) -> list[str]:
 
 
 def _stages(rules: Ruleset, op: str) -> Iterator[Stage]:
-    """When rules are asked about an operation, a connection apart."""
+    """When rules are asked about an operation, a connection apart: what comes due does not arrive,
+    and no provider is asked to read something."""
     if Stage.UPLOAD in rules.stages:
         yield Stage.UPLOAD
     if op not in _DUE:
@@ -371,7 +373,8 @@ def _stored_path(path: str) -> str:
 
 
 def _camel(value: object) -> object:
-    """Field names with a small first letter, as rules write them; metadata is the caller's own."""
+    """Field names with a small first letter, as rules write them: the service takes either, and so
+    clients send either. Metadata is the caller's own."""
     if isinstance(value, list):
         return [_camel(item) for item in value]
     if not isinstance(value, Mapping):
@@ -399,7 +402,8 @@ def _card(body: Mapping[str, object]) -> CardNumber | None:
 
 
 def _source(op: str, path: str) -> str | None:
-    """The source that the last part of a charge's path names."""
+    """The source that the last part of a charge's path names, as on the server, where two paths
+    have another word than their source."""
     if op != "charge.create" or not path:
         return None
     last = path.partition("?")[0].rstrip("/").rpartition("/")[2]

@@ -76,15 +76,17 @@ def file_model(cls: type[T]) -> type[T]:
 
 
 @mutable
-class _Reading:
-    """The faults that one reading has found so far: beyond ``MOST_FAULTS`` no part is read, as the
-    file is refused anyway."""
+class ReadingContext:
+    """What validators know of one reading: the faults that it has found so far (beyond
+    ``MOST_FAULTS`` no part is read, as the file is refused anyway), and whether a sandbox has the
+    file from a version that refused less, as in ``Problems``."""
 
     faults: int = 0
+    was_taken: bool = False
 
 
 def _read(
-    cls: type[T], data: Any, handler: Callable[[Any], T], info: ValidationInfo[_Reading]
+    cls: type[T], data: Any, handler: Callable[[Any], T], info: ValidationInfo[ReadingContext]
 ) -> T:
     """Read a part: what every model refuses, then what this one does, then its fields."""
     reading = info.context
@@ -199,7 +201,7 @@ def _inside(place: Path, data: object) -> Path:
 
 
 def _pattern_words(pattern: str) -> str:
-    """What a pattern of the models means, in words."""
+    """What a pattern of the models means, in words: pydantic would show the pattern itself."""
     if pattern.startswith("^GET"):
         return "GET and a path, such as GET /batch/{b.batchId}/status"
     if pattern.startswith("^(GET"):
@@ -216,16 +218,16 @@ def got_of(value: object) -> str:
     return excerpt(value)
 
 
-def read_model(cls: type[T], data: object) -> T:
+def read_model(cls: type[T], data: object, *, was_taken: bool = False) -> T:
     """The part that plain data of a file describe. Raises ``ValidationError`` with every fault."""
     reader: TypeAdapter[T] = adapter(cls)  # type: ignore[arg-type]
-    return reader.validate_python(data, context=_Reading())
+    return reader.validate_python(data, context=ReadingContext(was_taken=was_taken))
 
 
 def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
     """The part that plain data of a file describe, None when they get faults into ``problems``."""
     try:
-        return read_model(cls, data)
+        return read_model(cls, data, was_taken=problems.was_taken)
     except ValidationError as refused:
         told: set[tuple[Path, str]] = set()
         for fault in refused.errors(include_url=False):

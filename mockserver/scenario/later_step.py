@@ -11,13 +11,13 @@ from dataclasses import field, fields
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationInfo
 
 from mockserver.domain.clock import SECOND, duration_text
 from mockserver.domain.errors import nearest
 from mockserver.domain.masking import mask_text
 from mockserver.domain.states import NetworkTokenState, PayToState, SubscriptionState
-from mockserver.scenario.file_model import Empty, file_model, keys_of, only_one
+from mockserver.scenario.file_model import Empty, ReadingContext, file_model, keys_of, only_one
 from mockserver.scenario.provider_outcome import Challenge, PayerAnswer, Settlement
 from mockserver.scenario.scalars import Duration, Positive, read_text
 from mockserver.scenario.values import excerpt, json_text
@@ -69,11 +69,11 @@ Move = StrEnum("Move", "SET CAPTURE VOID REFUND SETTLE EMIT DELETE EXPIRE")
 """What can happen to an object on its own, besides a change of its fields."""
 
 
-def _comment(value: object) -> str:
+def _comment(value: object, info: ValidationInfo[ReadingContext]) -> str:
     """The comment of a refund. It is stored and answered like one of a request, so it has the same
     limit: no answer has a comment that a request could not have given."""
     text = read_text(value)
-    if len(text) > _LONGEST_COMMENT:
+    if len(text) > _LONGEST_COMMENT and not info.context.was_taken:
         raise ValueError(
             f"got a text of {len(text):,} characters, wanted at most {_LONGEST_COMMENT:,}"
         )
@@ -163,6 +163,8 @@ class Later:
 
     @property
     def words(self) -> str:
+        """What happens, for explanations: masked, as a comment or the data of a webhook may hold a
+        card number."""
         details: Mapping[str, object] = self.set or {"to": self.settle}
         part = self.capture or self.refund or self.emit
         if part is not None:

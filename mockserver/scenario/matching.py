@@ -215,7 +215,8 @@ class FieldTest:
         return self.difference_of(self.read(attempt))
 
     def difference_of(self, got: object) -> Difference | None:
-        """The same for a value already read."""
+        """What a value that was read has instead of what is wanted; None when it has that. The
+        first check that fails says it."""
         for check, (word, operand) in zip(self.checks, self.operators, strict=True):
             if not check(got):
                 return Difference(self.path, OPERATORS[word].words + operand, got)

@@ -67,7 +67,7 @@ def parse(
     ``is_shipped`` says that it comes with the server, and needs no models; ``was_taken``, that a
     sandbox has it from a version that refused less. Raises ``ScenarioRefused`` with every problem,
     each with its line and column."""
-    problems = Problems(file, positions)
+    problems = Problems(file, positions, was_taken=was_taken)
     if not isinstance(data, dict):
         problems.add((), f"got {got_of(data)}, wanted a map that begins with version: 1")
         raise ScenarioRefused(problems.faults)
@@ -89,7 +89,6 @@ def parse(
             problems,
             is_shipped=is_shipped,
             builtin=builtin,
-            was_taken=was_taken,
         )
     if model is not None:
         _check(model, problems)
@@ -122,11 +121,9 @@ def _rules(
     *,
     is_shipped: bool,
     builtin: bool,
-    was_taken: bool,
 ) -> list[Rule]:
     """The rules of a file, each read by itself: a fault of one, or of another part of the file,
-    hides none of another. What a sandbox has taken from an earlier version stays in force, though
-    this one may refuse more."""
+    hides none of another."""
     rules: list[Rule] = []
     ids: set[str] = set()
     for index, raw in enumerate(raw_rules):
@@ -141,7 +138,7 @@ def _rules(
         rule = compile_rule(model, raw, file, here, builtin=builtin)
         if rule is None:
             continue
-        if not is_shipped and not was_taken:
+        if not is_shipped and not problems.was_taken:
             _check_there(model, rule.operations, here)
         rules.append(rule)
     return rules

@@ -411,7 +411,8 @@ def _of_calls_in_flight(operations: Collection[str]) -> Known:
 
 
 def _of_call(operations: Collection[str]) -> Known:
-    """The number of the call, where it is one of these operations."""
+    """The number of the call, where it is one of these operations: a call of another may come to
+    the same rule by its second name, and is counted there."""
     if operations and UNREQUESTED.issuperset(operations):
         raise ValueError(
             f"no request comes in for {' and '.join(sorted(operations))}, so no call is counted"

@@ -224,7 +224,8 @@ def _strikes(at: At, outcome: Outcome) -> bool:
 
 
 def _replays_once(plan: Plan) -> bool:
-    """Whether a sequence comes to a replay a single time."""
+    """Whether a sequence comes to a replay a single time: that one makes the answer which is to be
+    repeated, and no call would get it."""
     if not isinstance(plan, Sequence) or plan.at_end in (AtEnd.HOLD, AtEnd.LOOP):
         return False
     steps = zip(plan.outcomes, (0, *plan.ends), plan.ends, strict=False)

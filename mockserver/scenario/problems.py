@@ -80,13 +80,16 @@ def more_follow(file: str, line: int, column: int) -> ScenarioProblem:
 @mutable
 class Problems:
     """The ``faults`` of one file so far; ``patterns`` compiles the patterns of its tests. ``base``
-    is the part that paths begin at: all parts of a file add to one list."""
+    is the part that paths begin at: all parts of a file add to one list. ``was_taken`` says that a
+    sandbox has the file from a version that refused less: it stays in force, so what is only
+    refused since then is no fault."""
 
     file: str
     positions: Positions
     faults: list[ScenarioProblem] = field(default_factory=list)
     patterns: Patterns = field(default_factory=Patterns)
     base: Path = ()
+    was_taken: bool = False
 
     def below(self, *path: str | int) -> Problems:
         """The same list, for faults of one part: paths begin there."""

@@ -96,6 +96,7 @@ def json_schema() -> Schema:
         "Clock": window,
         **_tests(),
     }
+    # What the models leave open, as it is read part by part: editors know it too.
     file["properties"]["rules"]["items"] = _ref("RuleMap")
     answers = {key: _answers(row) for key, row in ROWS.items()}
     file["properties"]["assumptions"] |= {"additionalProperties": False, "properties": answers}

@@ -137,7 +137,8 @@ def _are_apart(own: _Tests, others: _Tests) -> bool:
 
 
 def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
-    """Why a rule never fires, whatever the others do."""
+    """Why a rule never fires, whatever the others do: each reason that there is, of which the first
+    is told."""
     when = rule.when
     for test in (*when.tests, when.nth, when.idle):
         if test is None:
@@ -254,7 +255,8 @@ def _in_small_letters(test: FieldTest) -> Iterator[str]:
 
 
 def _without_effect(outcome: Outcome) -> str | None:
-    """What of an outcome is the default, and so has no effect."""
+    """What of an outcome is the default, and so has no effect: its author has left out what it was
+    to say."""
     fault, webhook = outcome.transport, outcome.webhook
     if fault is not None and fault.kind is FaultKind.DELAY and not fault.delay:
         return "transport"

@@ -131,8 +131,8 @@ class StoreFile:
         return lines_of(self._db, number, part, self._lock)
 
     def keys_with_page(self, page_id: str) -> list[str]:
-        """The keys of the sandboxes in which an object of this id has a page, the oldest first.
-        Raises ``Unreadable``."""
+        """The keys of the sandboxes in which an object of this id has a page, the oldest first: a
+        fork has the objects of its origin, with their ids. Raises ``Unreadable``."""
         try:
             with self._lock:
                 lines = self._db.execute(_SANDBOXES_WITH_PAGE, (page_id,)).fetchall()
@@ -185,7 +185,8 @@ class StoreFile:
         OPEN_FILES.discard(self)
 
     def probe(self) -> None:
-        """Write a page that changes nothing. Raises ``NotWritten`` while nothing can be written."""
+        """Write a page that changes nothing, to see whether a full disk has room again. Raises
+        ``NotWritten`` while nothing can be written."""
         with self._transaction():
             self._db.execute(f"PRAGMA user_version = {FORMAT}")
         self._in_log += PAGE

@@ -251,8 +251,8 @@ def lines_of(
     part: str | None = None,
     lock: AbstractContextManager[object] = _UNSHARED,
 ) -> StoredRows:
-    """The lines of a sandbox, or of one part of it, some thousand under a ``lock``. Raises
-    ``Unreadable``."""
+    """The lines of a sandbox, or of one part of it. Some thousand at a time under a ``lock``, so
+    that commits need not wait for all of a large one. Raises ``Unreadable``."""
     parts: dict[str, PartRows] = {}
     # Each time from behind the last line that was read: others may write between two times.
     last_part: str = part or ""

@@ -408,7 +408,8 @@ class BatchPart(Part):
                 self._put_rows(changes, batch, batch.take_moved_rows())
 
     def _put_rows(self, changes: Changes, batch: Batch, moved: Iterable[int]) -> None:
-        """Write the blocks of the rows at some places."""
+        """Write the blocks of the rows at some places: rows move one after the other, so a few
+        blocks are written again, and not a line for each of 100,000 rows."""
         for block in sorted({place // BATCH_BLOCK for place in moved}):
             rows = batch.rows[block * BATCH_BLOCK : (block + 1) * BATCH_BLOCK]
             changes.put(self._ROWS, batch.seq * _BLOCKS + block, rows)

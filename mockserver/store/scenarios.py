@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
+from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.ids import digest
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
@@ -26,12 +27,8 @@ _BUILT_IN = "built-in "
 _LONGEST = 300
 
 
-class ScenarioTexts(Protocol):
-    """What reads texts of scenarios."""
-
-    def read_text(self, text: str, name: str, /) -> Scenario:
-        """The scenario of a text. Raises ``ScenarioRefused``."""
-        ...
+class ShippedTexts(Protocol):
+    """Where the scenarios of this version are."""
 
     def shipped(self) -> Sequence[tuple[str, str, str]]:
         """Name, file and text of each scenario that comes with the server."""
@@ -43,7 +40,7 @@ class Configs(Protocol):
     under others."""
 
     @property
-    def reader(self) -> ScenarioTexts: ...
+    def reader(self) -> ShippedTexts: ...
 
     @property
     def config(self) -> SandboxConfig: ...
@@ -81,9 +78,9 @@ class StoredScenarios:
         self._in_file |= commit.scenarios
 
     def config(self, places: Sequence[str]) -> SandboxConfig:
-        """The config of the server under the scenarios of some places: that in force for new
-        sandboxes, when they are the same. Raises ``LookupError`` for a scenario that the store
-        lacks or this version refuses."""
+        """The config of the server under the scenarios of some places: the very one of new
+        sandboxes, when they are the same, so that a reload of files counts here too. Raises
+        ``LookupError`` for a scenario that the store lacks or this version refuses."""
         scenarios = tuple(self._scenario(place) for place in places)
         of_server = self._configs.config
         if scenarios == of_server.scenarios:
@@ -101,19 +98,19 @@ class StoredScenarios:
         return self._read[place]
 
     def _parsed(self, place: str) -> Scenario:
-        """Read the scenario of a place. A newer version may refuse it: its sandbox cannot go on
-        under other rules. Raises ``LookupError``."""
-        reader = self._configs.reader
+        """Read the scenario of a place. The version that has taken it may have refused less: a
+        sandbox goes on all the same, as long as this one can make sense of it. Raises
+        ``LookupError``."""
         if place.startswith(_BUILT_IN):
-            shipped = {name: text for name, _, text in reader.shipped()}
+            shipped = {name: text for name, _, text in self._configs.reader.shipped()}
             name = place.removeprefix(_BUILT_IN)
-            return replace(reader.read_text(shipped[name], name), builtin=True)
+            return replace(read_text(shipped[name], name), builtin=True)
         name, file, text = plain_of(self._found[place])
         try:
             if isinstance(text, str):
-                return replace(reader.read_text(text, file), name=name)
+                return replace(read_text(text, file, was_taken=True), name=name)
             source: Any = read_plain(object, text, CardRegistry(""))
-            return parse(source, {}, file=file, name=name)
+            return parse(source, {}, file=file, name=name, was_taken=True)
         except ScenarioRefused as refused:
             raise LookupError(f"scenario {name}: {refused}") from None
 

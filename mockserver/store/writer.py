@@ -361,7 +361,7 @@ class Store(SandboxStorage):
         while self._due and self._due[0][0] <= self._now():
             due, key = heappop(self._due)
             stored = self._index.get(key)
-            # Of what was planned before the entry stays in the heap.
+            # An entry of an earlier plan stays in the heap, and means nothing any more.
             if stored is None or stored.due != due:
                 continue
             if key not in self._sandboxes.in_memory:
@@ -491,7 +491,7 @@ class Store(SandboxStorage):
 
     def _persister(self, sandbox: Sandbox) -> SandboxPersister:
         """What stores a sandbox: a new one, under a new number, for one that has taken the place of
-        another."""
+        another, whose lines are still in the file."""
         key = sandbox.key
         persister = self._persisters.get(key)
         if persister is None or persister.sandbox is not sandbox:

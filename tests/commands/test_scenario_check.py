@@ -70,6 +70,8 @@ GOOD = [
     "null}}}",
     "{wait: GET /a, expect: {body: {clock: 3}}, timeout: 1h}",
     "{call: DELETE /a, expect: {fault: true}}",
+    "{id: a, call: POST /a, body: {b: 2}}, {call: POST /a, body: {c: 3}, expect: {body: {c: {gt: "
+    "'{a.b}'}}}}",
     "{call: GET /a, expect: {headers: {x-key: sk_example}, body: {clock: {lt: 1}, list: {exists: "
     "true}}}}",
 ]
@@ -97,6 +99,11 @@ BAD = [
     (
         "{id: a, call: GET /a}, {call: 'GET /{a.nope}'}",
         "{a.nope}: the answer of 'a' has no such member",
+    ),
+    (
+        "{id: a, call: POST /a, body: {b: two}}, {call: GET /a, expect: {body: {clock: {gt: "
+        "'{a.b}'}}}}",
+        "GET /a: body.clock: got 'two', wanted a number",
     ),
     (
         "{wait: GET /a, expect: {body: {clock: 99}}, timeout: 1h}",

@@ -189,3 +189,20 @@ def test_a_rule_that_an_earlier_version_took_still_opens() -> None:
     refused = again.call("PUT", "/__admin/scenarios", carried["data"])
     assert refused.status == 400
     assert "in charge.refund there is no customer" in str(refused["details"])
+
+
+def test_a_comment_that_an_earlier_version_took_still_opens() -> None:
+    api = Api()
+    later = [{"after": "1h", "refund": {"comment": "c"}}]
+    rule = {"id": "r", "when": {"op": "charge.create"}, "then": {"later": later}}
+    put(api, json.dumps({"version": 1, "name": "posted", "rules": [rule]}))
+    document = json.loads(state(api))
+    (carried,) = (one for one in document["scenarios"] if one["name"] == "posted")
+    carried["data"]["rules"][0]["then"]["later"][0]["refund"]["comment"] = "c" * 10_001
+    # A long text is read in a thread.
+    again = Api(waits=True)
+    load(again, json.dumps(document).encode())
+    assert "posted" in names(again)
+    refused = again.call("PUT", "/__admin/scenarios", carried["data"])
+    assert refused.status == 400
+    assert "got a text of 10,001 characters, wanted at most 10,000" in str(refused["details"])

@@ -204,6 +204,19 @@ BAD = [
         HEAD + "examples: [{name: x, calls: [{call: GET /a, expect: {status: ok}}]}]",
         "wanted a whole number",
     ),
+    (
+        HEAD + "setup: [{call: GET /a, expect: {body: {list: [{amount: {gt: five}}]}}}]",
+        "bad.yaml:2:48: setup[0].expect.body.list[0].amount: got 'five', wanted a number",
+    ),
+    (
+        HEAD + "examples: [{name: x, calls: [{wait: GET /a, expect: {body: {b: {in: 5}}}}]}]",
+        "examples[0].calls[0].expect.body.b: got 5, wanted a list of values",
+    ),
+    (
+        HEAD
+        + "examples: [{name: x, calls: [{call: GET /a, expect: {headers: {b: {exists: 5}}}}]}]",
+        "examples[0].calls[0].expect.headers.b: got 5, wanted true or false",
+    ),
 ]
 
 

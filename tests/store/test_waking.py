@@ -1,6 +1,7 @@
 """Whatever wakes a sandbox from the file, others have their turn while it is read; a reset of all
 reads none."""
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -112,3 +113,27 @@ def test_a_card_is_recognised_by_a_fork_that_comes_from_the_file(tmp_path: Path)
     for digits in ("4111111111111111", "411111"):
         found = api.call("GET", f"/charge?CardNumber={digits}", key="sk_1")
         assert found["count"] == 2
+
+
+@pytest.mark.parametrize("as_text", [True, False], ids=["text", "map"])
+def test_a_sandbox_goes_on_under_a_scenario_that_an_earlier_version_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, as_text: bool
+) -> None:
+    rules = [
+        {"id": f"r{number}", "when": {"op": "charge.get"}, "then": {"lag": "1s"}}
+        for number in range(2)
+    ]
+    scenario = {"version": 1, "name": "long", "rules": rules}
+    sent: dict[str, Any] = {"body": scenario}
+    if as_text:
+        sent = {"raw": json.dumps(scenario).encode()}
+    api = Kept(tmp_path / "s.db")
+    assert api.call("PUT", "/__admin/scenarios", **sent).status == 200
+    monkeypatch.setattr("mockserver.scenario.parse.MOST_RULES", 1)
+    api.restart()
+    assert api.get("/__admin/scenarios")["scenarios"][0]["name"] == "long"
+    refused = api.call("PUT", "/__admin/scenarios", **sent)
+    assert (refused.status, "got 2 rules, wanted at most 1" in str(refused["details"])) == (
+        400,
+        True,
+    )
