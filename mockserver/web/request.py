@@ -166,6 +166,9 @@ def _length_said(headers: Mapping[str, str]) -> int | None:
 async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -> deque[bytes]:
     """The whole body in the parts that come: to put 100 MB together takes as long as others may
     wait. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
+    body = body_at_hand(receive, headers, limit)
+    if body is not None:
+        return deque((body,))
     length = _length_said(headers)
     if length is not None and length > limit:
         raise TooLarge(limit, length)

@@ -17,7 +17,6 @@ What must always hold, whatever becomes of a request:
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Mapping
 from typing import Any, cast
 
@@ -140,11 +139,11 @@ class Endpoint:
             cut = await self.interrupted(request) if world.directory.has_upload_rules else None
             if cut is None:
                 largest = self.largest or world.settings.max_body
-                body = asgi.body_at_hand(request.receive, request.headers, largest)
-                if body is not None and not self.in_parts:
+                body = None
+                if not self.in_parts:
+                    body = asgi.body_at_hand(request.receive, request.headers, largest)
+                if body is not None:
                     request.raw = body
-                elif body is not None:
-                    request.parts = deque((body,))
                 else:
                     await self._receive_body(request, largest)
                 # Without a store every sandbox is in memory.
