@@ -106,6 +106,7 @@ def thanks(call: PageCall) -> Reply:
 
 
 def _shop_html(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
+    """The shop's page, with an ``alert`` for a payer whose payment was not made."""
     return html(
         status,
         "demo.html",

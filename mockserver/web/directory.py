@@ -26,6 +26,7 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import ClockPlan, Scenario, ScenarioReader
 from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings
@@ -124,12 +125,10 @@ class Directory:
         ``MOST_RULES`` rules and for more than ``MOST_SEARCHES`` tests that search."""
         # By identity: a client may bring what looks like one of the server's.
         of_server = {id(scenario) for scenario in self.config.scenarios}
-        rules = [
-            rule
-            for scenario in scenarios
-            if id(scenario) not in of_server
-            for rule in scenario.rules
-        ]
+        rules: list[Rule] = []
+        for scenario in scenarios:
+            if id(scenario) not in of_server:
+                rules += scenario.rules
         if len(rules) > MOST_RULES:
             words = f"got {len(rules)} rules in all scenarios"
             raise invalid({"Rules": f"{words}, wanted at most {MOST_RULES} in a sandbox"})

@@ -132,6 +132,8 @@ def amount_faults(amount: str, bounds: Bounds) -> dict[str, str]:
 
 
 def _fault_of_amount(amount: str, bounds: Bounds) -> str | None:
+    """The first thing that is wrong with an amount: each later test needs what the one before it
+    has found right."""
     money = bounds.currency
     if not amount:
         return MISSING

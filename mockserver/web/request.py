@@ -1,6 +1,6 @@
 """A request on its way through the server, and the reply to it; and the few ASGI moves that
-endpoints need. Starlette's own request and response objects are not used: they would cost a short
-call a tenth of its time, and could not be kept in a journal.
+endpoints need. Starlette's own request and response objects are not used: every call would pay for
+them, and they could not be kept in a journal.
 
 Our own server does more than ASGI knows, where it can: its ``receive`` has ``at_hand`` (the body
 has come whole), ``left`` and ``is_gone`` (the client has hung up), its ``send`` has ``whole`` (head

@@ -94,6 +94,7 @@ def has_blank_for_plus(text: str) -> bool:
 
 
 def _read_text(text: str) -> Instant:
+    """The instant that a text names in one of the forms above. Raises ``ValueError``."""
     bare = text.strip()
     if re.fullmatch(_EPOCH, bare, re.ASCII):
         # To read a number of a million digits takes minutes; one of 19 is beyond all bounds anyway.

@@ -162,6 +162,7 @@ def _scalar(value: object) -> str | None:
 
 
 def _faults_of_entry(key: str, text: str | None, longest: int) -> Iterator[str]:
+    """What is wrong with an entry of a map; ``text`` is None for a value that has none."""
     shown = mask_start(key, _LONGEST_KEY_SHOWN)
     if len(key) > MOST_OF_KEY:
         yield f"got a key '{shown}...' of {len(key)}, wanted at most {MOST_OF_KEY} characters"

@@ -106,6 +106,8 @@ class _Shown:
         return int(shown) if shown.isdecimal() else shown
 
     def _mapping(self, value: Mapping[Any, object], name: str) -> dict[str, object]:
+        """An object, until the budget is used up. A key may be a card number too. In an object
+        under a name that stars, such as ``ccv``, every field is starred whatever its own name."""
         shown: dict[str, object] = {}
         inherits = is_masked_by_name(name)
         for number, (key, item) in enumerate(value.items()):

@@ -74,6 +74,7 @@ def refused_among(
 
 
 def _is_refused(parameter: MisreadParameter, blank_query: str, raw_plus: str) -> bool:
+    """Whether a parameter is refused under the answers of the two assumptions."""
     if not parameter.is_blank:
         return raw_plus == "refused"
     if blank_query == "amounts_refused":

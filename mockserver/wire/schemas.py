@@ -101,14 +101,16 @@ class Schemas:
         word."""
         if holds in _HELD:
             return dict(_HELD[holds])
-        if (inner := holds.removesuffix(" if any")) != holds:
-            return self.reply(inner)
-        if (inner := holds.removesuffix(" or null")) != holds:
-            return {"anyOf": [self.reply(inner), {"type": "null"}]}
-        if (inner := holds.removeprefix("list of ")) != holds:
-            return {"type": "array", "items": self.reply(inner)}
-        if (inner := holds.removeprefix("map of ")) != holds:
-            return {"type": "object", "additionalProperties": self.reply(inner)}
+        if holds.endswith(" if any"):
+            # Then it is not required, which the object around it says.
+            return self.reply(holds.removesuffix(" if any"))
+        if holds.endswith(" or null"):
+            return {"anyOf": [self.reply(holds.removesuffix(" or null")), {"type": "null"}]}
+        if holds.startswith("list of "):
+            return {"type": "array", "items": self.reply(holds.removeprefix("list of "))}
+        if holds.startswith("map of "):
+            inner = self.reply(holds.removeprefix("map of "))
+            return {"type": "object", "additionalProperties": inner}
         name = self.name_of(holds)
         if name not in self.named:
             # The name is there first: a reply may hold another of its kind.
