@@ -293,8 +293,10 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         self._idle_since = None
         if not self._open and _begins_too_large(data):
+            # Counted below it would be whole already, and served.
             self._refuse(*HEAD_TOO_LARGE)
             return
+        # Whatever of it is a body, ``on_body`` takes off again.
         self._packet = len(data)
         self._feed(data)
         if self._open and self._refusal is None:

@@ -188,8 +188,8 @@ def _masked_path(path: str, key: str | None) -> str:
 
 
 def _key_of(scope: Scope) -> str | None:
-    """The secret key of the sandbox that a request is about: that of its step, or of one that came
-    to no step the one that it sent."""
+    """The secret key of the sandbox that a request is about, to be masked wherever it stands: that
+    of its step, or of a request that came to no step the one that it sent."""
     step: Step | None = scope.get(STEP)
     if step is not None:
         return step.sandbox.key

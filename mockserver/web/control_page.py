@@ -113,7 +113,8 @@ def _state_of_server(world: World) -> dict[str, object]:
 
 def _state_of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
     """Counts that change with whatever the page shows: each part of it asks anew when its own has
-    changed. ``stood`` is when the clock was last set: a running clock is not news, a moved one is.
+    changed. The list of sandboxes is none of them: that has a stream of its own. ``stood`` is when
+    the clock was last set: a running clock is not news, a moved one is.
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it
     anything.

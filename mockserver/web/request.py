@@ -193,6 +193,8 @@ def are_usual(fields: tuple[RawHeader, ...]) -> bool:
 
 
 def _headers_by_name(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
+    """The headers by name. Of one given twice the first counts; beside a public key the last secret
+    key, as the assumption ``keys.both`` has it."""
     headers: dict[str, str] = {}
     for name, value in raw:
         headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
@@ -204,9 +206,8 @@ def _headers_by_name(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
 
 
 headers_by = BoundedCache(512, _headers_by_name, are_usual).__getitem__
-"""The headers of a scope, as the guard has made them a tuple, by name: of one given twice the first
-counts, but beside a public key the last secret key (assumption ``keys.both``). Most clients send
-the same ones with every request, and the journal keeps them all: one map does for all."""
+"""The headers of a scope, as the guard has made them a tuple, by name. Most clients send the same
+ones with every request, and the journal keeps them all: one map does for all."""
 
 
 def sent_whole(send: Send, status: int, body: bytes, headers: tuple[RawHeader, ...]) -> bool:

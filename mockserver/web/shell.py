@@ -152,6 +152,7 @@ class Endpoint:
                 request.known = request.in_use = sandbox = self.authenticate(request)
                 if sandbox is not None:
                     sandbox.under_way += 1
+                    # What is due by now happens before the request does.
                     if not world.runner.visit(sandbox):
                         await world.runner.catch_up(sandbox)
             acted = cut or self.act(request)
@@ -286,8 +287,8 @@ _FORMS = {
 
 
 def _form_of(fields: Mapping[str, object]) -> RequestForm | None:
-    """How the fields of a request that has just been read can be read again; None where it has
-    none."""
+    """How the fields of a request that has just been read can be read again, out of its text, which
+    is all that the journal keeps of them; None where it has none."""
     if not isinstance(fields, Fields) or not fields.has_text:
         return None
     return _FORMS[fields.is_body, fields.commas]
