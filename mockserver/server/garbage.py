@@ -4,6 +4,10 @@ A full collection of 100,000 charges stops the only thread for a fifth of a seco
 that is there is moved out of the collector's sight (``gc.freeze``): first what start-up made, then
 each lot of new objects as it fills up. One lot in ``sample`` is looked through before; while
 garbage is found, each is. What takes long to walk is frozen unseen.
+
+That is safe because nothing here needs the collector: objects that refer to each other in a circle
+are hardly ever made (tests/web/test_no_garbage.py), and all others are freed when the last
+reference to them goes, frozen or not.
 """
 
 import gc
@@ -26,17 +30,22 @@ class Collector:
         gc.enable()
 
     def meet(self, phase: str, found: dict[str, Any]) -> None:
-        """A collection begins or has ended; one of generation 2 was asked for, and is left
-        alone."""
-        if phase == "start" and found["generation"] == 0:
+        """Python begins or has ended a collection, as it tells ``gc.callbacks``. One of another
+        generation than 0 was asked for by hand, and is left alone."""
+        if found["generation"] != 0:
+            return
+        if phase == "start":
+            # So many lots until one is looked through; 0 for this one.
             self._left -= 1
             if self._left or self._is_long(gc.get_objects(generation=0)):
                 self._left = self._left or 1
                 gc.freeze()  # then there is nothing to look through
-        elif found["generation"] == 0 and not self._left:
+        elif not self._left:
             self._left = 1 if found["collected"] else self.sample
             gc.freeze()
 
     def _is_long(self, lot: list[Any]) -> bool:
-        held = sum(len(one) for one in lot if type(one) in (list, dict, tuple, set))
+        """Whether it takes long to look through a lot: it has many objects, or a few that hold very
+        many, such as the table of a large sandbox."""
+        held = sum(len(item) for item in lot if type(item) in (list, dict, tuple, set))
         return len(lot) > 2 * self.every or held > 8 * self.every  # charges hold two things each

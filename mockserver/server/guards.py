@@ -125,6 +125,7 @@ class BodyReceiver:
         ``HANG_SECONDS``."""
         cycle, loop = self.cycle, asyncio.get_running_loop()
         end = loop.time() + HANG_SECONDS
+        # A client that only goes on sending shows nothing, so it is looked after now and then.
         while not self.is_gone() and loop.time() < end:
             cycle.message_event.clear()
             with suppress(TimeoutError):
@@ -133,15 +134,17 @@ class BodyReceiver:
 
 
 def _is_refused(transport: Any) -> bool:
-    """Whether the other end has reset the connection, which is not read."""
+    """Whether the other end has reset the connection. Who reads learns that from a read; as nothing
+    is read here, the socket is asked for its pending error."""
     connection = transport.get_extra_info("socket")
+    if connection is None:
+        return False
     try:
-        return (
-            connection is not None
-            and connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
-        )
+        pending_error: int = connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     except OSError:
+        # It is closed.
         return True
+    return pending_error != 0
 
 
 ALWAYS_ANSWERED = frozenset({"/healthz", "/readyz"})
@@ -200,6 +203,7 @@ async def too_many_connections(app: ASGIApp, scope: Scope, receive: Receive, sen
 
 
 def _response(status: HTTPStatus, reason: str, code: Code) -> Response:
+    """A refusal in the error shape of the service, as the last answer on its connection."""
     is_retryable = status is HTTPStatus.SERVICE_UNAVAILABLE
     body = problem(status, code, code.message, None, {"Request": reason}, is_retryable=is_retryable)
     headers = {
@@ -217,6 +221,7 @@ MOST_BEYOND = 32
 """Connections too many that are open at a time: the files that are kept for them are few."""
 
 _RESET = struct.pack("ii", 1, 0)
+"""SO_LINGER on, for 0 seconds: a close is then a reset."""
 
 
 class GuardedProtocol(HttpToolsProtocol):
@@ -261,6 +266,8 @@ class GuardedProtocol(HttpToolsProtocol):
         self._open = False  # a request has begun and is not whole
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has come: one too many gets the small application, and not for long; one that a
+        scenario turns away gets a reset."""
         super().connection_made(transport)
         if len(self.connections) > self._most:
             self.app = partial(too_many_connections, self.app)
@@ -286,8 +293,10 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         self._idle_since = None
         if not self._open and _begins_too_large(data):
+            # Counted below it would be whole already, and served.
             self._refuse(*HEAD_TOO_LARGE)
             return
+        # Whatever of it is a body, ``on_body`` takes off again.
         self._packet = len(data)
         self._feed(data)
         if self._open and self._refusal is None:
@@ -322,6 +331,7 @@ class GuardedProtocol(HttpToolsProtocol):
         cycle.message_event.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        """The connection has ended: whoever still answers is told, and what waits is dropped."""
         # The base class knows only the newest request.
         if self._answering is not None and _is_open(self._answering):
             self.give_up(self._answering)
@@ -332,6 +342,9 @@ class GuardedProtocol(HttpToolsProtocol):
     # Reading
 
     def _feed(self, data: bytes) -> None:
+        """Give bytes to the parser. It stops behind a head that offers an upgrade: then that head
+        is read by a new parser, without the offer, and what is behind it after that. ``unread`` is
+        a stack, whose end comes first."""
         unread: list[bytes | memoryview] = [data]
         while unread:
             piece = unread.pop()
@@ -347,10 +360,14 @@ class GuardedProtocol(HttpToolsProtocol):
                 self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
                 unread += [memoryview(piece)[upgrade.args[0] :], self._head_without_upgrade()]
             except httptools.HttpParserError as fault:
-                is_tls = self.scheme == "http" and bytes(piece[:2]) == _TLS_HANDSHAKE
-                refusal = TLS_REFUSED if is_tls else malformed(fault)
-                self.logger.warning(refusal[1] if is_tls else "Invalid HTTP request received.")
-                self._refuse(*refusal)
+                if self.scheme == "http" and bytes(piece[:2]) == _TLS_HANDSHAKE:
+                    # A frequent mistake: the log says it too, as not every client shows the answer.
+                    status, reason = TLS_REFUSED
+                    self.logger.warning(reason)
+                else:
+                    status, reason = malformed(fault)
+                    self.logger.warning("Invalid HTTP request received.")
+                self._refuse(status, reason)
                 return
 
     def _should_upgrade(self) -> bool:
@@ -359,18 +376,16 @@ class GuardedProtocol(HttpToolsProtocol):
         return True
 
     def _head_without_upgrade(self) -> bytes:
-        scope, lines = (
-            self.scope,
-            [b"%b: %b\r\n" % header for header in self.headers if header[0] != b"upgrade"],
-        )
-        first = b"%b %b HTTP/%b\r\n" % (
-            scope["method"].encode(),
-            self.url,
-            scope["http_version"].encode(),
-        )
-        return b"".join([first, *lines, b"\r\n"])
+        """The head that was just read, as it would have come without the offer to upgrade."""
+        method, version = self.scope["method"].encode(), self.scope["http_version"].encode()
+        head = b"%b %b HTTP/%b\r\n" % (method, self.url, version)
+        for name, value in self.headers:
+            if name != b"upgrade":
+                head += b"%b: %b\r\n" % (name, value)
+        return head + b"\r\n"
 
     def on_message_begin(self) -> None:
+        """A request begins: its application gets the transport, to cut it as scenarios say."""
         super().on_message_begin()
         self.scope["extensions"] = {TRANSPORT: self.transport}  # type: ignore[dict-item]
         self._open = True
@@ -381,6 +396,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().on_header(name, value.rstrip(b" \t"))
 
     def on_body(self, body: bytes) -> None:
+        """A part of a body, which may be as long as it likes: what is counted begins anew."""
         self._overhead = self._packet = 0
         super().on_body(body)
 
@@ -484,6 +500,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self._send_refusal()
 
     def _drop_newest(self) -> None:
+        """Forget the request whose rest cannot be read: nobody waits for its answer. One that has
+        begun cannot be followed by a refusal, which would pass for a part of it."""
         cycle = self.cycle
         if cycle.response_started:
             self._refusal = b""
@@ -493,6 +511,8 @@ class GuardedProtocol(HttpToolsProtocol):
             self.give_up(cycle)
 
     def _send_refusal(self) -> None:
+        """Send the refusal, and say that nothing more comes; hang up when the client has had time
+        to read it."""
         if self._refusal:
             self.transport.write(self._refusal)
         if self.ended or not self.transport.can_write_eof():

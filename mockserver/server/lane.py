@@ -5,6 +5,11 @@ Nearly every request comes whole, in one packet, with an ordinary head, and is a
 waiting for anything. Such a request is read by two regular expressions instead of a parser that
 calls back for each line, served at once without a task of its own, and its answer is written in one
 go. Whatever is not ordinary goes the other way from the first byte that is not.
+
+What must always hold: a request gets the same answer in the lane and beside it
+(tests/server/test_like_uvicorn.py). So the expressions take only what cannot be read in two ways:
+one request line, complete fields, one length. A doubtful head is none of theirs, and a client that
+could make two servers read one request differently (request smuggling) gains nothing here.
 """
 
 import asyncio
@@ -62,34 +67,43 @@ def parse_single_packet(
     """The scope and the body of the request that a packet is; None of anything but one ordinary
     request. ``connection`` is what the scopes of all requests of a connection have in common."""
     end = data.find(b"\r\n\r\n") + 4
-    # Calls that have a body mostly share their head; others mostly name something in its first
-    # line.
-    head = (_remembered_head if data[:1] == b"P" else _read_head)(data[:end])
+    # The heads of POST, PUT and PATCH are mostly the same ones again and again, so they are worth
+    # remembering; others mostly name an object in their first line.
+    read_head = _remembered_head if data[:1] == b"P" else _read_head
+    head = read_head(data[:end])
     if head is None:
         return None
-    said, length = head
-    return (connection | said, data[end:]) if len(data) - end == length else None
+    facts, length = head
+    if len(data) - end != length:
+        # More is to come, or another request is behind it.
+        return None
+    return connection | facts, data[end:]
 
 
 def _read_head(head: bytes) -> Head | None:
     """What a head says; None of an unusual one."""
-    line = _LINE.match(head) if len(head) <= _LONGEST_HEAD else None
-    fields = _fields_of(head[line.end() : -2]) if line is not None else None
-    if line is None or fields is None:
+    if len(head) > _LONGEST_HEAD:
+        return None
+    line = _LINE.match(head)
+    if line is None:
+        return None
+    fields = _fields_of(head[line.end() : -2])
+    if fields is None:
         return None
     method, path, query = line.groups(b"")
     headers, length = fields
-    said = {
+    facts = {
         "method": method.decode(),
         "path": path.decode(),
         "raw_path": path,
         "query_string": query,
         "headers": headers,
     }
-    return said, length
+    return facts, length
 
 
 def _is_short(head: bytes) -> bool:
+    """Whether a head may be remembered: a client could send long ones without end."""
     return len(head) <= 1_000 and head.count(b"\n") <= _MOST_FIELDS
 
 
@@ -102,24 +116,28 @@ def _fields(lines: bytes) -> tuple[Headers, int] | None:
     if not _FIELDS.fullmatch(lines):
         return None
     headers = tuple((name.lower(), value) for name, value in _FIELD.findall(lines))
-    lengths = [value for name, value in headers if name == b"content-length"]
-    if len(lengths) > 1 or any(
-        name in _FRAMING and (name, value.lower()) != _KEEP_ALIVE for name, value in headers
-    ):
-        return None
-    if lengths and not _LENGTH.fullmatch(lengths[0]):
-        return None
-    return headers, int(lengths[0]) if lengths else 0
+    length: int | None = None
+    for name, value in headers:
+        if name in _FRAMING and (name, value.lower()) != _KEEP_ALIVE:
+            return None
+        if name == b"content-length":
+            if length is not None or not _LENGTH.fullmatch(value):
+                return None
+            length = int(value)
+    return headers, length or 0
 
 
-_fields_of = BoundedCache(
-    512, _fields, lambda lines: lines.count(b"\n") <= _MOST_FIELDS
-).__getitem__
+def _are_few(lines: bytes) -> bool:
+    return lines.count(b"\n") <= _MOST_FIELDS
+
+
+_fields_of = BoundedCache(512, _fields, _are_few).__getitem__
 """Most clients send the same ones with every request."""
 
 
 class FastCycle(RequestResponseCycle):
-    """A request that has come whole, as uvicorn sees it, and the ``send`` of its answer."""
+    """A request that has come whole, as uvicorn sees it, and the ``send`` of its answer. An answer
+    in one piece goes out by ``whole``, any other by uvicorn's own way."""
 
     keep_alive = True
     access_log = waiting_for_100_continue = False
@@ -127,7 +145,7 @@ class FastCycle(RequestResponseCycle):
     expected_content_length = 0
 
     def __init__(self, connection: GuardedProtocol, scope: Any, body: bytes) -> None:
-        # All that uvicorn's own sets, in the place of its keywords.
+        # In the place of uvicorn's own __init__ and its many keywords: all attributes that it sets.
         self.scope, self.body = scope, body  # type: ignore[assignment]
         self.transport, self.flow, self.logger = (
             connection.transport,
@@ -152,12 +170,10 @@ class FastCycle(RequestResponseCycle):
     def whole(self, status: int, headers: Headers, body: bytes) -> bool:
         """Write an answer in one go; False, and nothing is written, when that cannot be done
         now."""
-        if (
-            self.response_started
-            or self.disconnected
-            or self.flow.write_paused
-            or not self.keep_alive
-        ):
+        if self.response_started or self.disconnected or not self.keep_alive:
+            return False
+        if self.flow.write_paused:
+            # The client takes nothing more: uvicorn waits until it does.
             return False
         head = _head_of((status, (*self.default_headers, *headers)))
         if head is None:
@@ -171,7 +187,8 @@ class FastCycle(RequestResponseCycle):
 
 def _head(answer: tuple[int, Headers]) -> bytes | None:
     """The lines of an answer above its length; None when a header says itself how the answer or the
-    connection ends. Raises ``ValueError`` for an invalid header."""
+    connection ends, which uvicorn heeds. Raises ``ValueError`` for an invalid header: a line end in
+    it would begin another."""
     status, headers = answer
     for name, value in headers:
         if name.lower() in _ENDING:
@@ -183,12 +200,14 @@ def _head(answer: tuple[int, Headers]) -> bytes | None:
 
 _ENDING = frozenset({b"connection", b"content-length", b"transfer-encoding"})
 _head_of = BoundedCache(256, _head).__getitem__
+"""Most answers have the same head but for their length."""
 
 
 @entity
 class StartedCoroutine(Coroutine[Any, Any, None]):
     """A coroutine that was begun outside of any task and waits for ``awaited``: what a task is made
-    of to go on."""
+    of to go on. A task begins a coroutine itself, and this one is begun already: so the first
+    ``send`` of the task gets what was waited for, and the rest goes to the coroutine."""
 
     rest: Coroutine[Any, Any, None]
     awaited: Any
@@ -239,11 +258,13 @@ class LaneProtocol(GuardedProtocol):
         if request is None:
             super().data_received(data)
             return
-        self.cycle = cycle = FastCycle(self, *request)
+        scope, body = request
+        self.cycle = cycle = FastCycle(self, scope, body)
         self.begin(cycle)
         serving = cycle.run_asgi(partial(self.serve, self.app, cycle))
         try:
             awaited = serving.send(None)
         except StopIteration:
+            # It waited for nothing, as nearly every request: it is answered.
             return
         self.serve_in_task(StartedCoroutine(serving, awaited))

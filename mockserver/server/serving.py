@@ -46,6 +46,7 @@ BACKLOG = 2048
 # Longer than the pools of common clients keep a connection, so that it is the client who closes an
 # idle one.
 KEEP_ALIVE_SECONDS = 75
+
 # With what webhooks and the process itself take after that, less than six: container engines kill
 # after ten.
 GRACE_SECONDS = 4
@@ -77,6 +78,7 @@ class Listeners:
 
     @property
     def tls_address(self) -> str:
+        """The address of the TLS port, for people and the log."""
         near = self.settings.near_host
         # The name that the published client libraries know.
         name = "localhost" if near == "127.0.0.1" else bracketed(near)
@@ -115,18 +117,21 @@ def raise_open_file_limit() -> int:
     if sys.platform == "win32":
         return MOST_CONNECTIONS
     wanted = MOST_CONNECTIONS + RESERVE
-    files, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
-    if files != resource.RLIM_INFINITY and files < wanted:
+    if soft != resource.RLIM_INFINITY and soft < wanted:
         try:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         except (OSError, ValueError):
-            wanted = files
+            wanted = soft
+    # Of a small limit connections get half: the rest of the server needs files too.
     return max(wanted - RESERVE, wanted // 2)
 
 
 def _bind(host: str, port: int, option: str) -> socket.socket:
+    """A socket bound to an address, which ``option`` names. Raises ``CannotListen`` in words that
+    say what to do about it."""
     address = f"{bracketed(host)}:{port}"
     try:
         # As bytes: with a text Python loads what encodes names in other alphabets, and refuses one
@@ -168,7 +173,8 @@ OUT_OF_FILES_SECONDS = 0.1
 async def accept(
     listener: socket.socket, welcome: Callable[[socket.socket], Coroutine[None, None, None]]
 ) -> None:
-    """Accept until cancelled, and welcome each connection."""
+    """Accept until cancelled, and welcome each connection, in a task of its own: a handshake takes
+    as long as its client likes."""
     loop = asyncio.get_running_loop()
     shaking: set[asyncio.Task[None]] = set()
     try:
@@ -176,6 +182,7 @@ async def accept(
             try:
                 raw, _ = await loop.sock_accept(listener)
             except OSError:
+                # No file is left for it: at once it would fail again, and keep the loop busy.
                 await asyncio.sleep(OUT_OF_FILES_SECONDS)
                 continue
             task = loop.create_task(welcome(raw))
@@ -242,6 +249,8 @@ def serve(
 
 
 async def _serve(app: Application, bound: Listeners, log: ServerLog, collector: Collector) -> int:
+    """Start, serve and stop; the exit code. The lifespan is ours, not uvicorn's: it must begin
+    before the first connection is accepted, and end when the last one has."""
     server = Server(_config(app, fast_lane=bound.settings.fast_lane))
     try:
         context = _tls_context(bound, app.tls)
@@ -271,15 +280,13 @@ def _tls_context(bound: Listeners, flaw: TlsMap | None) -> ssl.SSLContext | None
     """What the TLS port agrees with its clients; None without one. Raises ``ValueError`` for a
     certificate that cannot be used, and for a flaw of a scenario that cannot be had."""
     settings = bound.settings
-    if flaw is not None and (
-        not bound.tls or (flaw.certificate is not None and settings.tls_cert is not None)
-    ):
-        needed = (
-            "--tls-cert is given, and it can be but that one"
-            if bound.tls
-            else "--tls-port is not given"
-        )
-        raise ValueError(f"--scenario: tls: {flaw.words} cannot be had: {needed}")
+    if flaw is not None:
+        # A test that relies on the flaw must not pass because it is missing.
+        cannot = f"--scenario: tls: {flaw.words} cannot be had"
+        if not bound.tls:
+            raise ValueError(f"{cannot}: --tls-port is not given")
+        if flaw.certificate is not None and settings.tls_cert is not None:
+            raise ValueError(f"{cannot}: --tls-cert is given, and it can be but that one")
     if not bound.tls:
         return None
     try:
@@ -298,6 +305,8 @@ async def _run(
     reload: Callable[[], None],
     log: ServerLog,
 ) -> int:
+    """Say where the server is ready, and serve until it is asked to stop; the exit code. The port
+    file and the ready line come when everything accepts: whoever waits for them calls at once."""
     settings = bound.settings
     if not settings.is_loopback and settings.admin_token is None:
         log.warning(
@@ -328,6 +337,7 @@ async def _run(
 
 
 def _config(app: Application, *, fast_lane: bool) -> Config:
+    """uvicorn's part of the server: HTTP alone, and nothing of its own in answers and logs."""
     kind = LaneProtocol if fast_lane else GuardedProtocol
     protocol: Any = partial(
         kind,
@@ -369,12 +379,11 @@ async def _accepting_tls(
     connection = partial(protocol, server.config, server.server_state, server.lifespan.state)
     for listener in listeners:
         listener.listen(BACKLOG)
-    is_silent = plan is not None and plan.hang is not None
-    welcome = (
-        keep_silent
-        if is_silent
-        else partial(shake_hands, connection, context, alerts=plan is not None)
-    )
+    welcome: Callable[[socket.socket], Coroutine[None, None, None]]
+    if plan is not None and plan.hang is not None:
+        welcome = keep_silent
+    else:
+        welcome = partial(shake_hands, connection, context, alerts=plan is not None)
     tasks = [asyncio.create_task(accept(listener, welcome)) for listener in listeners]
     try:
         yield
@@ -441,6 +450,7 @@ def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
                 await app.world.directory.reload()
                 problems = list(app.world.directory.ready_problems)
             except Exception as problem:
+                # Whatever it is: the server goes on with what it has.
                 problems = [str(problem)]
         for problem_line in problems:
             log.error(f"reload failed, the old rules stay in force: {problem_line}")

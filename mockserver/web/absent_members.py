@@ -1,4 +1,5 @@
-"""Members that a file edits or omits and that no answer or webhook has: most likely misspelt.
+"""Members that a file edits or omits and that no answer or webhook has: most likely misspelt. Such
+a rule fires and changes nothing, so the test that relies on it passes for the wrong reason.
 
 That ``edit`` adds a member is its right, so of those only names close to a known one are reported.
 """
@@ -43,9 +44,10 @@ def _fault_of_answer(rule: Rule, outcome: Outcome) -> str | None:
     fault = outcome.transport
     if fault is None or not (fault.edit or fault.omit):
         return None
-    replies: list[Content] = [row.reply for row in ROUTES if row.op in rule.operations]
-    # Where no operation has a reply in the table, the answer may have anything.
-    answers = [*replies, "Problem"] if replies else []
+    answers: list[Content] = [row.reply for row in ROUTES if row.op in rule.operations]
+    # Any of them may answer an error. Without a reply in the table the answer may have anything.
+    if answers:
+        answers.append("Problem")
     return _fault_of(answers, fault.edit or {}, fault.omit, "answer")
 
 
@@ -64,11 +66,14 @@ def _fault_of(
 ) -> str | None:
     """What is wrong with the first path that leads nowhere, None when none does. ``kind`` is what
     the contents are of: an answer or a webhook."""
-    for word, paths in (("edits", edit), ("omits", omit)):
-        for path in paths:
-            words = _part_that_is_nowhere(contents, path.split("."), may_add=word == "edits")
-            if words is not None:
-                return f"{word} '{mask_start(path, 80)}', and no {kind} has {words}"
+    for path in edit:
+        missing = _part_that_is_nowhere(contents, path.split("."), may_add=True)
+        if missing is not None:
+            return f"edits '{mask_start(path, 80)}', and no {kind} has {missing}"
+    for path in omit:
+        missing = _part_that_is_nowhere(contents, path.split("."), may_add=False)
+        if missing is not None:
+            return f"omits '{mask_start(path, 80)}', and no {kind} has {missing}"
     return None
 
 
@@ -82,6 +87,7 @@ def _part_that_is_nowhere(
         known = _members(contents)
         if known is None or not contents:
             return None
+        # A number is a place in a list.
         contents = known.get("*" if part.isdigit() else part, [])
         if contents:
             continue
@@ -106,6 +112,7 @@ def _members(contents: Iterable[Content]) -> dict[str, list[Content]] | None:
 
 
 def _members_of_one(content: Content) -> Mapping[str, Content]:
+    """The members of one content, those of a list under ``*``; none of a plain value."""
     if not isinstance(content, str):
         return content
     word = _type_word(content)

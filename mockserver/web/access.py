@@ -1,7 +1,14 @@
 """What is noted of each request: its line in the log, put into words when it has been answered, and
-the counts that ``GET /metrics`` shows, in whole numbers; and lines about other events. Nothing in
-them is secret, and labels of counts are bounded: operations are those of the tables, statuses three
-digits.
+the counts that ``GET /metrics`` shows, in whole numbers; and lines about other events.
+
+Nothing in a line is secret: logs are kept for long and sent to others, so keys, card numbers and
+queries are masked in paths too. Nothing that clients choose freely is a label of a count, or each
+new value would be a new series in the memory of whoever collects them: operations are those of the
+tables, statuses three digits.
+
+Endpoints and guard leave what they know of a request in its scope, under the keys below: the guard,
+which notes it, sees neither request nor reply. Lines are made for every request, so what they are
+made of is remembered for values that come again (``BoundedCache``).
 
 Source: docs/security.md; the command line's ``--log-format``.
 """
@@ -14,6 +21,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from decimal import Decimal
 from functools import lru_cache
+from typing import TypeAlias
 
 from mockserver.domain.bounded_cache import BoundedCache
 from mockserver.domain.clock import MILLISECOND, SECOND, Micros, iso
@@ -28,10 +36,10 @@ STEP = "mockserver.step"
 """The scope key under which an endpoint leaves the step that it took."""
 
 STATUS = "mockserver.status"
-"""That of the status, when the answer begins; without it there is none."""
+"""The scope key of the status, there once the answer begins; without it there was no answer."""
 
 OPERATION = "mockserver.op"
-"""That of what a request is counted as."""
+"""The scope key of the operation that a request is counted as."""
 
 REFUSED = "refused"
 """What requests are counted as that the guard turned away."""
@@ -42,13 +50,13 @@ QUIET_PATHS = frozenset({"/healthz", "/readyz", "/metrics"})
 _SHORT = 500
 """Characters of a key or a query that is kept with how it is shown: long ones would fill the
 memory."""
-_ORDINARY = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
+_NOTHING_TO_MASK = re.compile(r"(?:/(?:[a-z]++|(?=[0-9]*[a-f])[0-9a-f]{32})(?=/|\Z))++")
 """A path of words and of ids of our own form, of which nothing is masked."""
 
 METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "DELETE", "CONNECT", "OPTIONS", "TRACE", "PATCH"}
 )
-"""The methods of HTTP; any other text may be a secret."""
+"""The methods of HTTP; any other text in their place may be a secret."""
 
 
 @record
@@ -61,6 +69,7 @@ class LogLine:
     facts: Mapping[str, object]
 
     def lines(self, *, as_json: bool) -> list[str]:
+        """The line, as the log prints it."""
         return [dumps(self.facts).decode() if as_json else printable(self.text)]
 
 
@@ -91,14 +100,18 @@ class Access:
         if step is not None:
             op, warnings = step.asked.op, step.result.warnings
             if step.result.ruled:
-                rule = next((one.rule for one in step.result.decisions if one.rule), None)
+                rules = [decision.rule for decision in step.result.decisions if decision.rule]
+                rule = rules[0] if rules else None
         key = _key_of(scope)
         sandbox = _shown_key(key) if key else None
-        method = scope["method"] if scope["method"] in METHODS else mask_text(scope["method"])
-        path, query = _path_beside(key, scope["path"]), scope["query_string"]
+        method = scope["method"]
+        if method not in METHODS:
+            method = mask_text(method)
+        path, query = _masked_path(scope["path"], key), scope["query_string"]
         if query:
-            path += _SHOWN_QUERIES[query, key]
+            path += _MASKED_QUERIES[query, key]
         time = log_time(self.ended)
+        # Microseconds to milliseconds with two digits, in whole numbers till the last.
         took = f"{(self.ended - self.began + 5) // 10 / 100:.2f}"
         if as_json:
             facts = {
@@ -113,9 +126,11 @@ class Access:
             }
             told = [{"time": time, "warning": text, "sandbox": sandbox} for text in warnings]
             return [dumps(row).decode() for row in (facts, *told)]
-        end = f"{path} {op or '-'} {sandbox or '-'} {f'rule={rule}' if rule else '-'}"
+        by_rule = f"rule={rule}" if rule else "-"
+        end = f"{path} {op or '-'} {sandbox or '-'} {by_rule}"
         line = f"{time} {self.status or '  -'} {took:>9}ms {method:<6} {end}"
         lines = [line, *(f"{time} warning: {text} {sandbox or '-'}" for text in warnings)]
+        # A line end in a path must not begin a line that nobody has written.
         return list(map(printable, lines))
 
 
@@ -125,43 +140,63 @@ def log_time(at: Micros) -> str:
     return f"{_second_text(millis // 1_000)}{str(millis)[-3:]}Z"
 
 
-def _shown_query(asked: tuple[bytes, str | None]) -> str:
+@lru_cache(4)
+def _second_text(second: int) -> str:
+    """A date-time up to the point behind its seconds: thousands of lines share one."""
+    return iso(second * SECOND)[:20]
+
+
+_QueryAndKey: TypeAlias = tuple[bytes, str | None]
+"""The query of a request, and the key of its sandbox."""
+
+
+def _masked_query(asked: _QueryAndKey) -> str:
     """The query of a request as it may be shown, with its mark; the key of the sandbox is
-    masked."""
+    masked even when it does not look like one."""
     query, key = asked
-    shown = [
-        f"{name}={'***' if value == key else value}" for name, value in mask_query(query).items()
-    ]
+    shown: list[str] = []
+    for name, value in mask_query(query).items():
+        shown_value = "***" if value == key else value
+        shown.append(f"{name}={shown_value}")
     return f"?{'&'.join(shown)}"
 
 
-def _is_short_query(asked: tuple[bytes, str | None]) -> bool:
+def _is_short_query(asked: _QueryAndKey) -> bool:
     query, key = asked
     return len(query) + len(key or "") <= _SHORT
 
 
-_SHOWN_QUERIES = BoundedCache(512, _shown_query, _is_short_query)
-_second_text = lru_cache(4)(lambda seconds: iso(seconds * SECOND)[:20])
-_shown_key = BoundedCache(1_000, masked_key, lambda key: len(key) <= _SHORT).__getitem__
+def _is_short_key(key: str) -> bool:
+    return len(key) <= _SHORT
+
+
+_MASKED_QUERIES = BoundedCache(512, _masked_query, _is_short_query)
+_shown_key = BoundedCache(1_000, masked_key, _is_short_key).__getitem__
 
 
 def shown_path(scope: Scope) -> str:
-    """The path of a request as it may be shown: its key is masked even when it does not look like
-    one."""
-    return _path_beside(_key_of(scope), scope["path"])
+    """The path of a request as it may be shown."""
+    return _masked_path(scope["path"], _key_of(scope))
 
 
-def _path_beside(key: str | None, path: str) -> str:
-    """A path as it may be shown of a request with this key."""
-    return star_key(path if _ORDINARY.fullmatch(path) else mask_text(path), key)
+def _masked_path(path: str, key: str | None) -> str:
+    """A path as it may be shown. Somebody may have put the ``key`` of the request into it, which is
+    masked even when it does not look like one."""
+    if not _NOTHING_TO_MASK.fullmatch(path):
+        path = mask_text(path)
+    return star_key(path, key)
 
 
 def _key_of(scope: Scope) -> str | None:
+    """The secret key of the sandbox that a request is about, to be masked wherever it stands: that
+    of its step, or of a request that came to no step the one that it sent."""
     step: Step | None = scope.get(STEP)
     if step is not None:
         return step.sandbox.key
-    sent = next((value for name, value in scope["headers"] if name == b"x-secretkey"), b"")
-    return sent.decode("latin-1") or None
+    for name, value in scope["headers"]:
+        if name == b"x-secretkey":
+            return value.decode("latin-1") or None
+    return None
 
 
 BOUNDS: tuple[Micros, ...] = tuple(
@@ -196,7 +231,7 @@ class OperationCounts:
 
 async def measure(lags: deque[float]) -> None:
     """Note how late the event loop comes, in seconds, until cancelled: every request waits that
-    long."""
+    long, whatever it asks, so this is what tells an operator that the server has too much to do."""
     time = asyncio.get_running_loop().time
     while True:
         due = time() + BEAT

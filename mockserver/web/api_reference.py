@@ -20,7 +20,8 @@ _DOCUMENTS = {"control": "/__admin/openapi.json", "payments": "/openapi.json"}
 
 
 def page(call: PageCall) -> Reply:
-    """The calls of one of the two APIs."""
+    """The calls of one of the two APIs: drawn by Swagger UI where its files are there, which needs
+    scripts, else as a table."""
     api = call.query.get("api")
     if api not in _DOCUMENTS:
         api = next(iter(_DOCUMENTS))

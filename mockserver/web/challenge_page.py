@@ -43,6 +43,7 @@ def challenge(call: PageCall) -> Reply:
     """The challenge, or what became of it."""
     sandbox, challenged = _challenged(call)
     if isinstance(challenged, Charge):
+        # A shop that never sends its payer here is told so by a finding.
         for observer in sandbox.observers:
             observer.challenge_opened(challenged.charge_id)
     return _challenge_html(sandbox, challenged)
@@ -54,8 +55,10 @@ def answer(call: PageCall) -> Reply:
     _, before = _challenged(call)
     op = "charge.challenge" if isinstance(before, Charge) else "token.challenge"
     reply = carry_out(call, FORM_ROUTES[op], {"result": call.form.get("result", "")})
+    # Objects never change: the one after the answer is another.
     sandbox, challenged = _challenged(call)
     if reply.fault is not None:
+        # It strikes this page, whatever that shows. It is no wrong answer of the payer's.
         return _challenge_html(sandbox, challenged)
     if reply.status is None or reply.status >= 400:
         return _challenge_html(sandbox, challenged, fault="Choose one of the three answers.")
@@ -64,8 +67,9 @@ def answer(call: PageCall) -> Reply:
 
 
 def return_address(sandbox: Sandbox, charge: Charge) -> str | None:
-    """Where the shop wants its payer back, the charge's id and status added: its notification
-    address, or the page of the payment link."""
+    """Where the shop wants its payer back, the charge's id and status added: the page of the
+    payment link that it was paid by, else the notification address of the charge. None without
+    either: the payer stays here, and the page around this one is told."""
     link = sandbox.payment_links.get(charge.payment_link_id or "")
     address = web_address(charge.three_ds_notification_url)
     if link is not None:
@@ -105,6 +109,7 @@ def _challenge_html(
 
 
 def _values_of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, Any]:
+    """What the template shows of the challenge of a charge."""
     title, text = OUTCOMES[charge.status]
     link = sandbox.payment_links.get(charge.payment_link_id or "")
     back = return_address(sandbox, charge)
@@ -124,6 +129,7 @@ def _values_of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, Any]:
 
 
 def _values_of_token(token: Token) -> dict[str, Any]:
+    """What the template shows of the challenge of a token, which nothing has been paid with yet."""
     title, text = _TOKEN_OUTCOMES[token.answer]
     return {
         "charge": None,

@@ -33,12 +33,13 @@ _STREAM_HEADERS = (
 
 
 def sandbox(world: World, request: Request) -> Sandbox | None:
-    """The sandbox of the key that came with a request for the front."""
+    """The sandbox of the key that came with a request for the front: a client that asks for ``/``
+    has a wrong path, which its journal shows."""
     return world.directory.of_any_key(request.headers)
 
 
 def front(call: PageCall) -> Reply:
-    """Leads a browser to the control page; all other clients get 404."""
+    """Leads a browser to the control page; all other clients get 404, as from the service."""
     if "text/html" in call.headers.get("accept", ""):
         return redirect("/__admin")
     return unknown_path(call.request)
@@ -60,18 +61,18 @@ def stream(call: PageCall) -> Reply:
     if not NAMES_OF_SANDBOX & call.headers.keys():
         news = _news(world, SERVER, lambda: _state_of_server(world))
         return Reply(200, b"", headers=_STREAM_HEADERS, chunks=news)
-    seen = world.directory.of_control(call.headers, changes=False)
-    was_open = world.sandboxes.is_live(seen)
+    # Whoever only looks opens no sandbox: of a key that has none this is what it would open.
+    at_first = world.directory.of_control(call.headers, changes=False)
+    was_open = world.sandboxes.is_live(at_first)
 
     def look() -> dict[str, object] | None:
-        sandbox = world.sandboxes.get(seen.key)
+        sandbox = world.sandboxes.get(at_first.key)
         if sandbox is None and was_open:
             # It was deleted.
             return None
-        # One that a key would open looks as it would.
-        return _state_of_sandbox(world, sandbox or seen)
+        return _state_of_sandbox(world, sandbox or at_first)
 
-    news = _news(world, seen.key, look)
+    news = _news(world, at_first.key, look)
     return Reply(200, b"", headers=_STREAM_HEADERS, chunks=news)
 
 
@@ -79,7 +80,7 @@ async def _news(
     world: World, key: str, look: Callable[[], dict[str, object] | None]
 ) -> AsyncGenerator[bytes, None]:
     """News whenever the result of ``look`` has changed, until it is None. The time alone, ``now``,
-    is no news."""
+    is no news: it changes with every look, and the page lets its own clock run."""
     world.streams += 1
     try:
         told: dict[str, object] | None = None
@@ -106,11 +107,14 @@ async def _news(
 
 
 def _state_of_server(world: World) -> dict[str, object]:
+    """What changes when a sandbox comes, goes or is named anew: then the page asks for the list."""
     return {"sandboxes": len(world.sandboxes), "named": world.sandboxes.named_times}
 
 
 def _state_of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
-    """``stood`` is when the clock was last set: a running clock is not news, a moved one is.
+    """Counts that change with whatever the page shows: each part of it asks anew when its own has
+    changed. The list of sandboxes is none of them: that has a stream of its own. ``stood`` is when
+    the clock was last set: a running clock is not news, a moved one is.
 
     The sandbox is not brought to the present here: looking at it must not cost those who use it
     anything.

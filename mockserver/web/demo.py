@@ -1,9 +1,10 @@
 """The demo shop ``/demo``: a page with the client script, and the shop's server that charges what
 the script yields.
 
-It is a shop like any other: the page knows a public key, the server charges tokens with the secret
-key through the ordinary operations, follows a 3-D Secure challenge and takes the payer back.
-``?key=`` names the public key.
+It shows how a checkout with the script works from end to end, in a browser, without a line of the
+reader's own. It is a shop like any other: the page knows a public key, the server charges tokens
+with the secret key through the ordinary operations, follows a 3-D Secure challenge and takes the
+payer back. ``?key=`` names the public key.
 """
 
 from decimal import Decimal
@@ -53,6 +54,7 @@ def order(call: PageCall) -> Reply:
     token, transaction = call.form.get("token", ""), call.form.get("transactionId", "")
     if transaction:
         return redirect(_thanks_address(sandbox, chargeId=transaction))
+    # The price is the shop's own: of what a browser sends only the quantity counts, within bounds.
     wanted = whole_of(call.form.get("quantity", ""), 0, 999) or 1
     quantity = min(MOST, max(1, wanted))
     body = {
@@ -104,6 +106,7 @@ def thanks(call: PageCall) -> Reply:
 
 
 def _shop_html(sandbox: Sandbox, alert: str | None, status: int) -> Reply:
+    """The shop's page, with an ``alert`` for a payer whose payment was not made."""
     return html(
         status,
         "demo.html",
@@ -130,4 +133,5 @@ def _sandbox_of(call: PageCall) -> Sandbox:
 
 
 def _thanks_address(sandbox: Sandbox, **query: str) -> str:
+    """The page to which the payer comes back."""
     return f"/demo/thanks?{urlencode({'key': sandbox.public_key, **query})}"

@@ -1,5 +1,12 @@
 """Which sandbox belongs to which key, and which scenarios are in force in it; and which connections
-are reset as they are made, before a sandbox is known: only the files of the server say so."""
+are reset as they are made, before a sandbox is known: only the files of the server say so.
+
+A secret key opens a sandbox with its first call, a public key belongs to the secret key that it is
+derived from. In a sandbox are in force the scenarios of the server's files, until somebody brings
+others for it alone (``put_in_force``). Files that are read again (``reload``) reach only sandboxes
+that still have the server's: a test that has brought its own must not lose them to somebody who
+edits a file.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +26,7 @@ from mockserver.scenario.attempt import Attempt, Stage
 from mockserver.scenario.director import Director
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.problems import ScenarioRefused
+from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import ClockPlan, Scenario, ScenarioReader
 from mockserver.scenario.transport import WITHOUT_CONNECTION
 from mockserver.settings import Settings
@@ -28,7 +36,8 @@ Headers = Mapping[str, str]
 
 MOST_RULES, MOST_SEARCHES = 20_000, 1_000
 """Rules that the scenarios of one sandbox have together, and tests with ``contains`` or ``matches``
-that these have: each goes through a text."""
+that these have: each goes through a text, for every request that it may be about. Only those that
+clients bring are limited: who starts the server answers for its files."""
 
 
 class Directory:
@@ -67,9 +76,9 @@ class Directory:
         if not self._cuts_connections:
             _check_no_cuts(scenarios)
         config = self.server_config.config(scenarios)
-        self.has_upload_rules = self.has_upload_rules or bool(
-            config.rules.stages & {Stage.UPLOAD, Stage.CONNECT}
-        )
+        # Never false again: while it is, no request is asked about, and that saves time for all.
+        if config.rules.stages & {Stage.UPLOAD, Stage.CONNECT}:
+            self.has_upload_rules = True
         return config
 
     def cut_no_connections(self) -> None:
@@ -116,12 +125,10 @@ class Directory:
         ``MOST_RULES`` rules and for more than ``MOST_SEARCHES`` tests that search."""
         # By identity: a client may bring what looks like one of the server's.
         of_server = {id(scenario) for scenario in self.config.scenarios}
-        rules = [
-            rule
-            for scenario in scenarios
-            if id(scenario) not in of_server
-            for rule in scenario.rules
-        ]
+        rules: list[Rule] = []
+        for scenario in scenarios:
+            if id(scenario) not in of_server:
+                rules += scenario.rules
         if len(rules) > MOST_RULES:
             words = f"got {len(rules)} rules in all scenarios"
             raise invalid({"Rules": f"{words}, wanted at most {MOST_RULES} in a sandbox"})
@@ -143,8 +150,8 @@ class Directory:
         known = (*self.config.scenarios, *sandbox.config.scenarios)
         scenarios = [scenario for scenario in config.scenarios if not scenario.builtin]
         _check_no_connections([scenario for scenario in scenarios if scenario not in known])
-        has_story = sandbox.journal.last > 0 and not _begins_otherwise(config, sandbox.config)
-        if sandbox.is_untouched() and not has_story:
+        keeps_journal = sandbox.journal.last > 0 and not _begins_otherwise(config, sandbox.config)
+        if sandbox.is_untouched() and not keeps_journal:
             real = self._real_clock()
             if not any(scenario.clock for scenario in scenarios):
                 config = _keeping_time(config, sandbox, real)
@@ -163,9 +170,11 @@ class Directory:
     def of_secret_key(self, headers: Headers) -> Sandbox:
         """The sandbox of the request's secret key, as it stands. Raises ``Unauthorised`` (40)."""
         key = headers.get("x-secretkey", "")
-        return self.sandboxes.in_memory.get(key) or self.sandboxes.open(
-            headers.get("x-secretkey"), self._real_clock()
-        )
+        sandbox = self.sandboxes.in_memory.get(key)
+        if sandbox is not None:
+            return sandbox
+        # ``open`` tells a missing key from a blank one.
+        return self.sandboxes.open(headers.get("x-secretkey"), self._real_clock())
 
     def of_public_key(self, key: str | None) -> Sandbox:
         """The sandbox that a public key belongs to. Raises ``Unauthorised`` (40)."""
@@ -180,6 +189,7 @@ class Directory:
         try:
             return self.of_public_key(public_key)
         except Unauthorised:
+            # It opens nothing. Whether a secret key beside it does, the sandbox of that one says.
             secret = self.sandboxes.get(headers.get("x-secretkey"))
             assumed = self.config.assumed if secret is None else secret.assumed
             if "x-secretkey" in headers and assumed["keys.both"] == "either":
@@ -187,7 +197,8 @@ class Directory:
             raise
 
     def of_any_key(self, headers: Headers) -> Sandbox | None:
-        """The sandbox of the key that came with a request; None without one that opens any."""
+        """The sandbox of the key that came with a request; None without one that opens any: for
+        requests that are answered with or without a sandbox."""
         try:
             if "x-secretkey" in headers:
                 return self.of_secret_key(headers)
@@ -244,15 +255,15 @@ class Directory:
         while there is none the oldest copy.
         """
         sandboxes, table_of = self.sandboxes, attrgetter(table)
+        # A store brings those that have the object into memory.
         keys = await sandboxes.storage.fetch_with_page(object_id)
         if public_key is not None:
-            here = [
-                key
-                for key in sandboxes.keys_of({"x-publickey": public_key})
-                if key in sandboxes.in_memory
-            ]
-            named = sandboxes.get(here[0]) if here else None
-            return named if named is not None and object_id in table_of(named) else None
+            for key in sandboxes.keys_of({"x-publickey": public_key}):
+                if key in sandboxes.in_memory:
+                    named = sandboxes.get(key)
+                    has_object = named is not None and object_id in table_of(named)
+                    return named if has_object else None
+            return None
         copy = None
         # What a store does not know by now is in memory.
         for key in keys or tuple(sandboxes.in_memory):
@@ -265,6 +276,8 @@ class Directory:
 
 
 def _prepared(config: SandboxConfig) -> SandboxConfig:
+    """A config whose rules are ready to be asked: what they need is made before it is in force, as
+    with thousands of rules that takes longer than a request may."""
     config.rules.prepare()
     return config
 

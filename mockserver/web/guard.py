@@ -299,6 +299,8 @@ class Sender(NamedTuple):
 
 
 def _read_sender(headers: tuple[RawHeader, ...]) -> Sender:
+    """What a head says of its sender. Of two Host headers neither is believed, so they are
+    counted; of two Origins the last one, as a browser sends one alone."""
     hosts = [value for name, value in headers if name == b"host"]
     origins = [value for name, value in headers if name == b"origin"]
     codings = [value.strip().lower() for name, value in headers if name == b"transfer-encoding"]

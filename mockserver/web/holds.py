@@ -1,5 +1,12 @@
 """Waiting that ends early: a request or an answer is held until something happens, until it is
-released, or until its client has left. Source: docs/scenario-language.md, transport.
+released, or until its client has left.
+
+So a test can show what a slow answer does, without waiting for real: a refund is held until the
+second one has come, an answer until the client has given up. And a test, or a person at the control
+page, can hold everything in a sandbox (``holding.is_all``), look at what is under way, and let it
+go. Nothing is held for ever: a test that has died must leave a server that answers.
+
+Source: docs/scenario-language.md, transport.
 """
 
 import asyncio
@@ -22,32 +29,42 @@ async def held(world: World, request: Request, fault: Transport) -> bool:
     holding = sandbox.holding
     if isinstance(until, HoldUntil):
         is_over = holding.begin(until)
+        # Whoever waits for a request to be held hears of it.
         world.runner.activity.notify(sandbox.key)
         return await waited(world, request, is_over)
-    came = holding.came
+    came_before = holding.came
+
+    def another_came() -> bool:
+        return holding.came > came_before
+
     holding.waiting += 1
     try:
+        # Until another call moves money, for a time at most.
         is_watched = fault.at is At.ANSWER
-        return await waited(
-            world, request, lambda: holding.came > came, until or 0, is_watched=is_watched
-        )
+        return await waited(world, request, another_came, until or 0, is_watched=is_watched)
     finally:
         holding.waiting -= 1
+
+
+def _never() -> bool:
+    return False
 
 
 async def waited(
     world: World,
     request: Request,
-    is_over: Callable[[], bool] = lambda: False,
+    is_over: Callable[[], bool] = _never,
     within: Micros = LONGEST,
     is_watched: bool = True,
 ) -> bool:
     """Wait until something is over, so long at most; False when the client, if it ``is_watched``,
     has left meanwhile. In process nobody can leave."""
-    loop, watches = asyncio.get_running_loop(), is_watched and not request.is_in_process
-    leaving: asyncio.Future[None] = (
-        loop.create_task(hung_up(request.receive)) if watches else loop.create_future()
-    )
+    loop = asyncio.get_running_loop()
+    leaving: asyncio.Future[None]
+    if is_watched and not request.is_in_process:
+        leaving = loop.create_task(hung_up(request.receive))
+    else:
+        leaving = loop.create_future()
     try:
         await passed(world, request.sandbox, is_over, within, leaving)
         return not leaving.done()
@@ -59,7 +76,13 @@ async def released(world: World, request: Request) -> bool:
     """Wait while everything in a sandbox is held; False when the client has left meanwhile. When it
     was held for the longest time, or the server stops, everything goes on."""
     holding = request.sandbox.holding
-    stays = not holding.is_all or await waited(world, request, lambda: not holding.is_all)
+    if not holding.is_all:
+        return True
+
+    def is_released() -> bool:
+        return not holding.is_all
+
+    stays = await waited(world, request, is_released)
     if stays and holding.is_all:
         holding.release()
     return stays
@@ -84,13 +107,16 @@ async def passed(
     """Wait until something is over in a sandbox, so long in real time at most, and not once
     ``leaving`` is done."""
     loop = asyncio.get_running_loop()
-    end, leaving = loop.time() + within / SECOND, leaving or loop.create_future()
+    end = loop.time() + within / SECOND
+    if leaving is None:
+        leaving = loop.create_future()
 
-    def look() -> bool:
+    def may_go_on() -> bool:
         # A reset lets go of everything.
         return is_over() or world.sandboxes.present(sandbox) is not sandbox
 
-    while (
-        not (look() or world.runner.stopping or leaving.done()) and (left := end - loop.time()) > 0
-    ):
-        await world.runner.activity.wait(sandbox.key, round(left * SECOND), look, leaving)
+    while not (may_go_on() or world.runner.stopping or leaving.done()):
+        left = end - loop.time()
+        if left <= 0:
+            return
+        await world.runner.activity.wait(sandbox.key, round(left * SECOND), may_go_on, leaving)

@@ -80,11 +80,13 @@ class _View:
         self.key = self.sandbox.ids.hex24("page_view")
 
     def address(self, **query: str) -> str:
+        """The address of this view, by which Back and a reload come to it again."""
         begun = {"view": self.key} if self.key else {}
         return self.sandbox.page(payment_links.page(self.link), **begun, **query)
 
     def charge(self, charge_id: str | None) -> Charge | None:
-        """A charge that was made through this link."""
+        """A charge that was made through this link. The address names it, and must not show a payer
+        a charge of somebody else."""
         charge = self.sandbox.charges.get(charge_id or "")
         if charge is None or charge.payment_link_id != self.link.payment_link_id:
             return None
@@ -104,12 +106,15 @@ class _View:
 
 
 def page(call: PageCall) -> Reply:
-    """The form, a simulated way to pay, what became of a charge, or why no payment is taken."""
+    """The form, a simulated way to pay, what became of a charge, or why no payment is taken. In
+    this order: who has paid sees that, whatever else the address says; then whether the link still
+    takes payments; then the form of a view, which begins with a redirect."""
     view = _view_of(call, call.query.get("view", ""))
     named_charge = view.charge(call.query.get("chargeId"))
     if named_charge is not None:
         if named_charge.status is not ChargeState.FAILED:
             return _page_of_charge(view, named_charge)
+        # Back from a failed challenge, whose address has no view: it is tried again in the same.
         view.key = view.key or _view_that_made(view.link, named_charge)
     payment, _ = view.tries()
     if payment is not None:
@@ -229,7 +234,8 @@ def _card(form: Mapping[str, str]) -> dict[str, str]:
 
 
 def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, object]:
-    """What a form asks of the operation, in the try of a key."""
+    """What a form asks of the operation, in the try of a key. The amount is the payer's only where
+    the link leaves it open: a form can be changed by whoever sends it."""
     kind = form.get("paymentType") or LinkPaymentType.CARD.value
     metadata = dict(link.metadata or {})
     body: dict[str, object] = {"attempt": key, "paymentType": kind}
@@ -238,7 +244,7 @@ def _body(link: PaymentLink, form: Mapping[str, str], key: str) -> dict[str, obj
     if kind == LinkPaymentType.CARD.value:
         body["paymentInformation"] = _card(form)
     elif form.get("result") == "decline":
-        # The outcome that a test value asks for.
+        # A button of the simulated page. The test value lets the provider decline as any would.
         metadata["mock"] = "do_not_honour"
     if metadata:
         body["metadata"] = metadata
@@ -254,17 +260,20 @@ def _next_address(view: _View, charge: Charge) -> str:
 
 
 def away_address(link: PaymentLink, charge: Charge) -> str | None:
-    """Where the merchant wants the payer after the payment, the charge's id added."""
+    """Where the merchant wants the payer after the payment, the charge's id added; None where the
+    link names no address that a browser may be sent to."""
     address = web_address(link.redirect_url)
     return with_query(address, chargeId=charge.charge_id) if address is not None else None
 
 
 def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
-    """What became of a charge; for a ``used`` view also the ways on from here."""
+    """What became of a charge; in a ``used`` view, to which a payer has come back, also the ways on
+    from here: to the shop, or to pay once more on purpose."""
     link = view.link
     title, text = OUTCOMES[charge.status]
     if charge.status in COMPLETE and link.confirmation_message:
         text = link.confirmation_message
+    # An address without a key begins another view, which may pay again.
     new_view = replace(view, key="")
     return html(
         200,

@@ -90,7 +90,7 @@ class OperationEndpoint(Endpoint):
 
     def _misplaced(self, request: Request) -> Mapping[str, str]:
         """Where fields belong that stand in a body or a query of an operation that reads none, by
-        name."""
+        name: the amount of a refund in a body is not read, and all the money would go back."""
         places: dict[str, str] = {}
         if self.route.body is None:
             places |= request.body_fields.misplaced(self.route.query)

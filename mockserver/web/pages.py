@@ -87,11 +87,13 @@ PAGE_ROUTES = (
         control_page.stream,
         "Server-sent events of the control page",
     ),
-    PageRoute("GET", "/llms.txt", documentation.listed, "List of what a program may read here"),
+    PageRoute("GET", "/llms.txt", documentation.llms_txt, "List of what a program may read here"),
     PageRoute("GET", "/docs", api_reference.page, "Calls of both APIs, to read and to try"),
-    PageRoute("GET", "/docs/{page}", documentation.served, "Page of the documentation, as text"),
     PageRoute(
-        "GET", "/docs/{folder}/{page}", documentation.served, "The same of a folder of pages"
+        "GET", "/docs/{page}", documentation.page_of_path, "Page of the documentation, as text"
+    ),
+    PageRoute(
+        "GET", "/docs/{folder}/{page}", documentation.page_of_path, "The same of a folder of pages"
     ),
     PageRoute("GET", "/__static/{name}", page.static_file, "Style sheets and scripts of the pages"),
     PageRoute(

@@ -34,6 +34,7 @@ class Bounds:
 
     @property
     def words(self) -> str:
+        """What a payer is told of them."""
         at_least = f"at least {self.least:f}"
         return f"{at_least} and at most {self.most:f}" if self.most else at_least
 
@@ -59,9 +60,10 @@ _PLAIN = re.compile(r"\d+(\.\d*)?|\.\d+")
 
 def plain(text: str) -> str:
     """A text in the usual form of its characters, without blanks and invisible ones at its ends and
-    in its digits."""
+    in its digits, where people and copied texts have them. Between words blanks mean something."""
     usual = unicodedata.normalize("NFKC", text).strip()
-    if re.search(r"[^\W\d]", usual):
+    has_letter = re.search(r"[^\W\d]", usual) is not None
+    if has_letter:
         return usual
     return "".join(character for character in usual if not _says_nothing(character))
 
@@ -72,7 +74,8 @@ def _says_nothing(character: str) -> bool:
 
 
 def number_typed(text: str) -> str:
-    """A card number or security code: its digits, without dashes of any kind."""
+    """A card number or security code: its digits, without the dashes (category ``Pd``), of any
+    length, that people type between its groups."""
     return "".join(
         character for character in plain(text) if unicodedata.category(character) != "Pd"
     )
@@ -85,12 +88,16 @@ def expiry_typed(text: str) -> str:
     if date is None:
         return plain(text)
     month, year = int(date[1]), date[2]
-    return f"{month:02d}/{year[-2:]}" if 1 <= month <= 12 else plain(text)
+    if not 1 <= month <= 12:
+        # No date: the payer is asked again, and shown what was typed.
+        return plain(text)
+    return f"{month:02d}/{year[-2:]}"
 
 
 def amount_typed(text: str) -> str:
     """An amount with a point, for one with a decimal comma or with commas between thousands; else
-    the text."""
+    the text. ``1,250`` alone may mean either, and is left as it is, to be refused: a thousand times
+    too much is worse than to be asked again."""
     amount = plain(text)
     if _GROUPED.fullmatch(amount) and ("." in amount or amount.count(",") > 1):
         return amount.replace(",", "")
@@ -119,16 +126,23 @@ def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str
 
 
 def amount_faults(amount: str, bounds: Bounds) -> dict[str, str]:
-    """What is wrong with the amount that a payer has chosen."""
-    money, words = bounds.currency, ""
+    """What is wrong with the amount that a payer has chosen, by the name of its field."""
+    words = _fault_of_amount(amount, bounds)
+    return {} if words is None else {"Amount": words}
+
+
+def _fault_of_amount(amount: str, bounds: Bounds) -> str | None:
+    """The first thing that is wrong with an amount: each later test needs what the one before it
+    has found right."""
+    money = bounds.currency
     if not amount:
-        words = MISSING
-    elif not _PLAIN.fullmatch(amount):
-        words = "Please write an amount in plain digits, such as 12.50."
-    elif len(amount.partition(".")[0]) > MAX_INTEGER_DIGITS:
-        words = "This amount is too large."
-    elif places(Decimal(amount)) > money.digits:
-        words = f"{money.code} has {money.digits or 'no'} digits after the point."
-    elif not bounds.has(Decimal(amount)):
-        words = f"Please pay {bounds.words}."
-    return {"Amount": words} if words else {}
+        return MISSING
+    if not _PLAIN.fullmatch(amount):
+        return "Please write an amount in plain digits, such as 12.50."
+    if len(amount.partition(".")[0]) > MAX_INTEGER_DIGITS:
+        return "This amount is too large."
+    if places(Decimal(amount)) > money.digits:
+        return f"{money.code} has {money.digits or 'no'} digits after the point."
+    if not bounds.has(Decimal(amount)):
+        return f"Please pay {bounds.words}."
+    return None

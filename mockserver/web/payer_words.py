@@ -103,6 +103,7 @@ def paid_with(instrument: Instrument) -> str:
 def failure_of(charge: Charge) -> str:
     """Why a payment failed, and what the payer can do; the journal has code and message."""
     if charge.authorised is not None:
+        # It was taken at first: a bank debit that bounces fails days later.
         return "Your bank has returned the payment."
     if not charge.failed_attempts:
         return "The payment was not made."
@@ -113,8 +114,9 @@ def failure_of(charge: Charge) -> str:
 
 
 def refusal_of(body: object) -> str:
-    """An alert for a payment that was not even tried; ``body`` is the error's. Anything else comes
-    from a scenario that spoils answers."""
+    """An alert for a payment that was not even tried; ``body`` is that of the error. Anything but
+    an error comes from a scenario that spoils answers: a payer then sees what a shop shows that
+    cannot read one."""
     if not isinstance(body, dict) or body.get("code") is None:
         return UNAVAILABLE
     if body["code"] in _DECLINES:

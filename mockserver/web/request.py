@@ -1,6 +1,6 @@
 """A request on its way through the server, and the reply to it; and the few ASGI moves that
-endpoints need. Starlette's own request and response objects are not used: they would cost a short
-call a tenth of its time, and could not be kept in a journal.
+endpoints need. Starlette's own request and response objects are not used: every call would pay for
+them, and they could not be kept in a journal.
 
 Our own server does more than ASGI knows, where it can: its ``receive`` has ``at_hand`` (the body
 has come whole), ``left`` and ``is_gone`` (the client has hung up), its ``send`` has ``whole`` (head
@@ -166,6 +166,9 @@ def _length_said(headers: Mapping[str, str]) -> int | None:
 async def read_parts(receive: Receive, headers: Mapping[str, str], limit: int) -> deque[bytes]:
     """The whole body in the parts that come: to put 100 MB together takes as long as others may
     wait. Raises ``TooLarge`` as soon as it is known to be, ``HungUp`` when it never ends."""
+    body = body_at_hand(receive, headers, limit)
+    if body is not None:
+        return deque((body,))
     length = _length_said(headers)
     if length is not None and length > limit:
         raise TooLarge(limit, length)
@@ -190,6 +193,8 @@ def are_usual(fields: tuple[RawHeader, ...]) -> bool:
 
 
 def _headers_by_name(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
+    """The headers by name. Of one given twice the first counts; beside a public key the last secret
+    key, as the assumption ``keys.both`` has it."""
     headers: dict[str, str] = {}
     for name, value in raw:
         headers.setdefault(name.decode("latin-1"), value.decode("latin-1"))
@@ -201,9 +206,8 @@ def _headers_by_name(raw: tuple[RawHeader, ...]) -> Mapping[str, str]:
 
 
 headers_by = BoundedCache(512, _headers_by_name, are_usual).__getitem__
-"""The headers of a scope, as the guard has made them a tuple, by name: of one given twice the first
-counts, but beside a public key the last secret key (assumption ``keys.both``). Most clients send
-the same ones with every request, and the journal keeps them all: one map does for all."""
+"""The headers of a scope, as the guard has made them a tuple, by name. Most clients send the same
+ones with every request, and the journal keeps them all: one map does for all."""
 
 
 def sent_whole(send: Send, status: int, body: bytes, headers: tuple[RawHeader, ...]) -> bool:

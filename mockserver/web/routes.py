@@ -4,7 +4,7 @@ here."""
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.web.operations import (
     batches,
@@ -44,14 +44,30 @@ FORM_ROUTES: Mapping[str, Route[Any, Any]] = {
 """What the forms of pages ask for, by operation: no other client can."""
 
 
+class _PathPattern(NamedTuple):
+    """What the requests of one route look like."""
+
+    method: str
+    path: re.Pattern[str]
+    op: str
+
+
 @cache
-def _forms() -> Sequence[tuple[str, re.Pattern[str], str]]:
-    rows = sorted(ROUTES, key=lambda row: row.path.count("{"))
-    return [(row.method, re.compile(re.sub(r"\{\w+\}", "[^/]+", row.path)), row.op) for row in rows]
+def _patterns() -> Sequence[_PathPattern]:
+    """Those of all routes; exact paths first, as ``/charge/card`` fits ``/charge/{charge_id}``
+    too."""
+    patterns: list[_PathPattern] = []
+    for row in sorted(ROUTES, key=lambda row: row.path.count("{")):
+        path = re.compile(re.sub(r"\{\w+\}", "[^/]+", row.path))
+        patterns.append(_PathPattern(row.method, path, row.op))
+    return patterns
 
 
 def operation_of(method: str, path: str) -> str | None:
-    """The operation that a method and a path, with its query, mean; literal segments count before
-    placeholders."""
+    """The operation that a method and a path, with its query, mean; None where there is none. For
+    commands that read recorded traffic or explain a scenario, and serve no request."""
     bare = path.partition("?")[0].rstrip("/")
-    return next((op for one, form, op in _forms() if one == method and form.fullmatch(bare)), None)
+    for pattern in _patterns():
+        if pattern.method == method and pattern.path.fullmatch(bare):
+            return pattern.op
+    return None

@@ -34,7 +34,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import field
 from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from mockserver.domain.clock import LATEST, MILLISECOND, SECOND, ClockMode, Micros, real_due
 from mockserver.domain.errors import NotKept
@@ -53,12 +53,13 @@ SPELL, REST, LONGEST_REST = 0.00025, 12, 1.0
 rest of the machine is for others, and how many seconds at most."""
 
 Look = Callable[[], bool]
-"""Whether a caller has stopped waiting."""
+"""Looks whether what a caller waits for has happened."""
 
 
 @mutable
 class Activity:
-    """Those who wait: ``watched`` by the secret key of the sandbox in which it is to happen."""
+    """Those who wait for something to happen: ``watched`` by the secret key of the sandbox in which
+    it is to happen."""
 
     watched: dict[str, _Watched] = field(default_factory=dict)
 
@@ -108,11 +109,14 @@ class _Watched:
     _looking: asyncio.Task[None] | None = None
 
     def notify(self) -> None:
+        """Something has happened here: let the task look, which may be looking already."""
         self._stirred = True
         if self._looking is None or self._looking.done():
             self._looking = asyncio.get_running_loop().create_task(self._look_after())
 
     async def _look_after(self) -> None:
+        """Wake those who have got what they wait for, until nothing more has happened. It rests for
+        a multiple of the time that it works."""
         time = asyncio.get_running_loop().time
         while self._stirred and self.waiting:
             self._stirred = False
@@ -251,8 +255,9 @@ class Runner:
         """A request has come to a sandbox: it is in use. Whether it is in the present, as it is
         when nothing is due."""
         sandbox.touched = real = self.real_clock()
-        until, waiting = sandbox.clock.read(real), sandbox.schedule.entries
-        if waiting and waiting[0].at <= until:
+        until, scheduled = sandbox.clock.read(real), sandbox.schedule.entries
+        if scheduled and scheduled[0].at <= until:
+            # ``catch_up`` runs it first.
             return False
         sandbox.now, sandbox.horizon = max(sandbox.now, until), until
         return True
@@ -334,11 +339,11 @@ class Runner:
         are tried."""
         sandbox = step.sandbox
         await self.catch_up(sandbox)
+        # A receiver that never answers must not keep the client's answer for ever.
         end = self.real_clock() + 2 * sandbox.assumed["webhook.timeout"]
-        while not self.sending(sandbox).isdisjoint(step.result.webhooks) and await self.try_ends(
-            sandbox, end
-        ):
-            pass
+        while not self.sending(sandbox).isdisjoint(step.result.webhooks):
+            if not await self.try_ends(sandbox, end):
+                return
 
     def sending(self, sandbox: Sandbox) -> AbstractSet[str]:
         """The ids of the deliveries of a sandbox that are being tried."""
@@ -352,7 +357,9 @@ class Runner:
         left = end - self.real_clock()
         if left <= 0 or self.stopping or self.dispatcher is None:
             return False
-        ends = {self.dispatcher.next_end(sandbox), *([leaving] if leaving is not None else [])}
+        ends: set[asyncio.Future[None]] = {self.dispatcher.next_end(sandbox)}
+        if leaving is not None:
+            ends.add(leaving)
         await asyncio.wait(ends, timeout=left / SECOND, return_when=asyncio.FIRST_COMPLETED)
         return True
 
@@ -368,6 +375,13 @@ SHORTEST_WAIT = 5 * MILLISECOND
 """Work that comes due in quick succession is run together."""
 
 
+class _Timer(NamedTuple):
+    """A timer of the event loop, and the machine's time at which it rings."""
+
+    rings_at: Micros
+    handle: asyncio.TimerHandle
+
+
 class Ticker:
     """Lets time pass without requests: a timer for each sandbox in which something comes due.
     Nothing depends on it but the moment: every request runs what is due before it anyway.
@@ -376,24 +390,30 @@ class Ticker:
     def __init__(self, runner: Runner, is_live: Callable[[Sandbox], bool]) -> None:
         self._runner = runner
         self._is_live = is_live
-        self._timers: dict[Sandbox, tuple[Micros, asyncio.TimerHandle]] = {}
+        self._timers: dict[Sandbox, _Timer] = {}
         self._due: asyncio.Queue[Sandbox] = asyncio.Queue()
 
     def note(self, sandbox: Sandbox) -> None:
         """Something may have changed in a sandbox: wake when it has work due."""
         entries = sandbox.schedule.entries
-        at = real_due(sandbox.clock, entries[0].at) if entries else None
-        if at is None or ((known := self._timers.get(sandbox)) is not None and known[0] <= at):
+        due_at = real_due(sandbox.clock, entries[0].at) if entries else None
+        if due_at is None:
+            # Nothing is to be done, or time stands.
+            return
+        known = self._timers.get(sandbox)
+        if known is not None and known.rings_at <= due_at:
+            # It rings early enough, and sets itself anew then.
             return
         self.forget(sandbox)
-        nap = max(at - self._runner.real_clock(), SHORTEST_WAIT) / SECOND
-        timer = asyncio.get_running_loop().call_later(nap, self._due.put_nowait, sandbox)
-        self._timers[sandbox] = at, timer
+        nap = max(due_at - self._runner.real_clock(), SHORTEST_WAIT) / SECOND
+        handle = asyncio.get_running_loop().call_later(nap, self._due.put_nowait, sandbox)
+        self._timers[sandbox] = _Timer(due_at, handle)
 
     def forget(self, sandbox: Sandbox) -> None:
         """Wake for a sandbox no more: what it waits for may be days away, and it may be large."""
-        if sandbox in self._timers:
-            self._timers.pop(sandbox)[1].cancel()
+        timer = self._timers.pop(sandbox, None)
+        if timer is not None:
+            timer.handle.cancel()
 
     async def run(self) -> None:
         """Run what comes due, sandbox after sandbox, a slice at a time, until cancelled."""

@@ -17,7 +17,6 @@ What must always hold, whatever becomes of a request:
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Mapping
 from typing import Any, cast
 
@@ -140,11 +139,11 @@ class Endpoint:
             cut = await self.interrupted(request) if world.directory.has_upload_rules else None
             if cut is None:
                 largest = self.largest or world.settings.max_body
-                body = asgi.body_at_hand(request.receive, request.headers, largest)
-                if body is not None and not self.in_parts:
+                body = None
+                if not self.in_parts:
+                    body = asgi.body_at_hand(request.receive, request.headers, largest)
+                if body is not None:
                     request.raw = body
-                elif body is not None:
-                    request.parts = deque((body,))
                 else:
                     await self._receive_body(request, largest)
                 # Without a store every sandbox is in memory.
@@ -153,6 +152,7 @@ class Endpoint:
                 request.known = request.in_use = sandbox = self.authenticate(request)
                 if sandbox is not None:
                     sandbox.under_way += 1
+                    # What is due by now happens before the request does.
                     if not world.runner.visit(sandbox):
                         await world.runner.catch_up(sandbox)
             acted = cut or self.act(request)
@@ -287,8 +287,8 @@ _FORMS = {
 
 
 def _form_of(fields: Mapping[str, object]) -> RequestForm | None:
-    """How the fields of a request that has just been read can be read again; None where it has
-    none."""
+    """How the fields of a request that has just been read can be read again, out of its text, which
+    is all that the journal keeps of them; None where it has none."""
     if not isinstance(fields, Fields) or not fields.has_text:
         return None
     return _FORMS[fields.is_body, fields.commas]

@@ -2,9 +2,10 @@
 a webhook, in the trace of the request that caused it.
 
 Ids of spans are chance. They go to the collector and into the header ``traceparent`` of webhooks,
-into nothing that the product keeps or answers. No attribute holds a key, card data or a ccv.
-Imported only where spans are wanted. Source: OpenTelemetry semantic conventions 1.23 and later,
-HTTP spans; W3C Trace Context.
+into nothing that the product keeps or answers: that must be the same in every run. No attribute
+holds a key, card data or a ccv. Imported only where spans are wanted.
+
+Source: OpenTelemetry semantic conventions 1.23 and later, HTTP spans; W3C Trace Context.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,6 +42,8 @@ class Tracing:
         self._causes: WeakKeyDictionary[Delivery, Span] = WeakKeyDictionary()
 
     def request_begins(self, scope: Scope) -> None:
+        """Begin the span of a request, in the trace that its ``traceparent`` names. It is named
+        after the route: collectors group by names, and a path with ids would be a group of one."""
         route = self._route_of(scope["method"], scope["path"])
         method = scope["method"] if scope["method"] in METHODS else "_OTHER"
         attributes = {"http.request.method": method, "url.scheme": scope.get("scheme", "http")}
@@ -59,8 +62,8 @@ class Tracing:
             fault = access.fault
             if fault is None and not access.status:
                 fault = "no_answer"
-            # An error of the client is no fault of the server's span.
-            _note_status(span, access.status or None, fault, 500)
+            # A 400 is the client's error: the server has done what it should.
+            _note_status(span, access.status or None, fault, first_failure=500)
         span.end()
 
     def caused(self, scope: Scope, step: Step) -> None:
@@ -84,18 +87,19 @@ class Tracing:
     def try_ends(self, span: Span, sent: Sent | None) -> None:
         """How it went; None when the server stopped before it had."""
         if sent is not None and sent.status is not None:
-            _note_status(span, sent.status, None, 400)
+            # Here we are the client, for whom a 400 is a failure too.
+            _note_status(span, sent.status, None, first_failure=400)
         else:
-            _note_status(span, None, _fault_of(sent), 400)
+            _note_status(span, None, _fault_of(sent), first_failure=400)
         span.end()
 
 
-def _note_status(span: Span, status: int | None, fault: str | None, least: int) -> None:
-    """What became of a request: its status, and the kind of its failure, which one of ``least`` or
-    above is too."""
+def _note_status(span: Span, status: int | None, fault: str | None, *, first_failure: int) -> None:
+    """What became of a request: its status, and the kind of its failure. A status from
+    ``first_failure`` on is one by itself."""
     if status is not None:
         span.set_attribute("http.response.status_code", status)
-    if fault is None and status is not None and status >= least:
+    if fault is None and status is not None and status >= first_failure:
         fault = str(status)
     if fault is not None:
         span.set_attribute("error.type", fault)
@@ -145,7 +149,7 @@ def _try_attributes(delivery: Delivery) -> Mapping[str, str | int]:
 
 
 def _fault_of(sent: Sent | None) -> str:
-    """The kind of what went wrong, in one of a few words."""
+    """The kind of what went wrong, in one of a few words: collectors count by it."""
     if sent is None:
         return "stopped"
     if sent.final:

@@ -1,5 +1,18 @@
 """What those who watch a sandbox are told of a call of the client, from its step and its answer.
 
+Findings and books judge what a client does: whether it pays twice, whether it believes an answer
+that it never got. For that they need the call, what it has done, and what the client has seen of
+that. Only the web knows the last: so it makes a ``Call`` of each request and tells it to the
+observers of the sandbox, which see neither requests nor replies.
+
+An answer that takes its time is told of in two parts. When it begins, ``called`` says that it is
+open; when it has ended, ``ended`` says whether the client got it. A request that is held before it
+acts is told of by ``arrived``, as its client may give up and ask again before anything has
+happened. ``Result.watched`` has the number that joins these parts: of the entry in the journal, or
+negative for an arrival, which has no entry yet.
+
+What a payer does on a page, or what was sent again from the journal, is not the client's doing.
+
 Source: docs/findings.md (in doubt).
 """
 
@@ -106,14 +119,15 @@ def _call_of(request: Request, step: Step, answer: bytes, real: Micros) -> Call:
 
 
 def _where(request: Request) -> str:
-    """Path and query, as they were sent."""
+    """Path and query, as they were sent, for those who look for a key or a card in them."""
     if not request.query:
         return request.resource
     return f"{request.resource}?{request.query.decode('latin-1')}"
 
 
 def _is_of_a_foreign_page(headers: Mapping[str, str]) -> bool:
-    """Whether a page of another server has sent a request with the secret key."""
+    """Whether a page of another server has sent a request with the secret key: then the key stands
+    in that page, for every visitor to read."""
     if "origin" not in headers and "sec-fetch-site" not in headers:
         return False
     return "x-secretkey" in headers and not is_own_page(headers)
@@ -124,9 +138,12 @@ def _approves_a_part(decision: Decision) -> bool:
 
 
 def _meaning_of_rows(step: Step) -> str | None:
-    """What the rows of a batch mean that was made."""
+    """What the rows of a batch mean that was made: two batches with the same rows may be one that
+    was submitted twice."""
     batch = step.result.about.get("batch")
-    return batch.meaning if step.asked.op == "batch.create" and isinstance(batch, Batch) else None
+    if step.asked.op == "batch.create" and isinstance(batch, Batch):
+        return batch.meaning
+    return None
 
 
 def _is_plainly_answered(step: Step, fault: Transport | None) -> bool:
@@ -138,28 +155,36 @@ def _is_plainly_answered(step: Step, fault: Transport | None) -> bool:
 
 
 def _answered(call: Call, step: Step, fault: Transport | None) -> Call:
-    """A call with what becomes of its answer: a ``fault`` may spoil it, and it may be late in two
-    ways."""
+    """A call with what becomes of its answer, which a ``fault`` may spoil. It may take its time on
+    the way (``is_open``), and it may show an earlier state (``is_late``). It is ours when the
+    client can learn the present state from it."""
+    # A call of which ``arrived`` has told by this number.
     result, waited_as = step.result, min(step.result.watched, 0)
+    takes_time = waited_as < 0 or result.latency > 0 or result.urgent
     is_late = step.sandbox.past is not None and result.lag != 0
+    is_ours = not is_late
+    doubt, may_retry, retry_after = None, False, None
+    if fault is not None:
+        doubt, may_retry = fault.doubt, fault.may_retry
+        takes_time = takes_time or fault.is_slow
+        is_ours = is_ours and fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)
+    if fault is not None or result.pause:
+        retry_after = _pause_of(step, fault)
     return replace(
         call,
-        doubt=fault.doubt if fault is not None else None,
-        is_open=waited_as < 0
-        or result.latency > 0
-        or result.urgent
-        or (fault is not None and fault.is_slow),
+        doubt=doubt,
+        is_open=takes_time,
         waited_as=waited_as,
         is_late=is_late,
-        is_ours=not is_late
-        and (fault is None or fault.kind not in (FaultKind.STATUS, FaultKind.EDIT)),
-        may_retry=fault is not None and fault.may_retry,
-        retry_after=_pause_of(step, fault) if fault is not None or result.pause else None,
+        is_ours=is_ours,
+        may_retry=may_retry,
+        retry_after=retry_after,
     )
 
 
 def arrived(step: Step, real: Micros) -> None:
-    """Tell of a request that a scenario holds back before it is acted on."""
+    """Tell of a request that a scenario holds back before it is acted on. It has no entry of the
+    journal yet, so it gets a negative number."""
     sandbox, asked = step.sandbox, step.asked
     if not sandbox.observers or asked.op in PAYER_OPERATIONS or SENT_BY in asked.headers:
         return
@@ -219,26 +244,35 @@ def hints(step: Step, model: type[Body] | None, strays: Mapping[str, str]) -> di
     send by themselves."""
     names = stray_fields(step.asked.op, step.result.ignored[:100])
     known = names_of(model) if model is not None else []
-    found = {}
+    hint_by_name: dict[str, str] = {}
     for name in names[:20]:
-        near = nearest_of(name, known) if name not in strays else None
-        hint = f"it belongs {strays[name]}" if name in strays else f"nearest {near}" if near else ""
-        found[mask_start(name, 60)] = hint
-    return found
+        hint = ""
+        if name in strays:
+            hint = f"it belongs {strays[name]}"
+        else:
+            near = nearest_of(name, known)
+            if near:
+                hint = f"nearest {near}"
+        hint_by_name[mask_start(name, 60)] = hint
+    return hint_by_name
 
 
 def _instrument_of(step: Step) -> Instrument | None:
+    """The card or account that a request would have charged, where it has made no charge: the next
+    try with the same one may be a second payment."""
     sandbox, request = step.sandbox, step.asked.request
     token = sandbox.tokens.get(str(request.get("token")))
     customer = sandbox.customers.get(str(request.get("customerId")))
     default = customer.default_payment_method_id if customer is not None else None
     method = sandbox.payment_methods.get(str(request.get("paymentMethodId") or default))
-    return (
-        token.instrument if token is not None else method.charged() if method is not None else None
-    )
+    if token is not None:
+        return token.instrument
+    return None if method is None else method.charged()
 
 
 def _subject_of(step: Step) -> str | None:
+    """The id of the object that a call is about: of the one that it made or found, else the id in
+    its path. None where the operation is about no object."""
     kind = step.asked.op.partition(".")[0]
     if kind not in KINDS:
         return None
@@ -246,13 +280,15 @@ def _subject_of(step: Step) -> str | None:
     known: str | None = getattr(step.result.about.get(kind), name, None)
     if known is not None:
         return known
-    # What stands in the path names nothing that there is: a card number or a key, at worst.
+    # The id in the path is of no object. Whatever else it is, a card number at worst, is masked.
     given = step.asked.path.get(name)
     return mask_start(given, 60) if given is not None else None
 
 
 def _currency_of(step: Step) -> str | None:
-    """The currency of an amount that names none, as far as it is known."""
+    """The currency of an amount that names none, as far as it is known: that of the object it is
+    about, the assumed one, or that of the provider which would take it. Whoever adds up refused
+    amounts must not add dollars to euros."""
     sandbox = step.sandbox
     for name in ("charge", "subscription"):
         known: str | None = getattr(step.result.about.get(name), "currency", None)
@@ -262,19 +298,22 @@ def _currency_of(step: Step) -> str | None:
     in_anothers = step.asked.op in MOVES or step.asked.op == "transfer.create"
     if default != PROVIDERS_OWN and not in_anothers:
         return default
+    named: dict[str, str] = {}
     # The body of a batch takes long to read, and names no object.
-    naming = (
-        ("chargeId", "paymentMethodId", "providerId") if step.asked.op != "batch.create" else ()
-    )
-    named = {name: str(step.asked.request.get(name)) for name in naming}
-    if (charge := sandbox.charges.get(named.get("chargeId", ""))) is not None:
+    if step.asked.op != "batch.create":
+        for name in ("chargeId", "paymentMethodId", "providerId"):
+            named[name] = str(step.asked.request.get(name))
+    charge = sandbox.charges.get(named.get("chargeId", ""))
+    if charge is not None:
         return charge.currency
     method = sandbox.payment_methods.get(named.get("paymentMethodId", ""))
-    provider_id = method.provider.provider_id if method is not None else named.get("providerId")
-    if (provider := providers.known(sandbox, provider_id)) is not None:
+    provider_id = named.get("providerId") if method is None else method.provider.provider_id
+    provider = providers.known(sandbox, provider_id)
+    if provider is not None:
         return provider.currency
-    every = {provider.currency for provider in providers.in_use(sandbox, Capability.CARD)}
-    return every.pop() if len(every) == 1 else None
+    # Any of them may take it: that says something if all have the same.
+    currencies = {provider.currency for provider in providers.in_use(sandbox, Capability.CARD)}
+    return currencies.pop() if len(currencies) == 1 else None
 
 
 def is_own_page(headers: Mapping[str, str]) -> bool:
@@ -285,8 +324,13 @@ def is_own_page(headers: Mapping[str, str]) -> bool:
 
 
 def _pause_of(step: Step, fault: Transport | None) -> Micros | None:
-    """The pause that an answer asks for, as far as a client of a real clock can make it."""
+    """The pause that an answer asks for (``Retry-After``), None where it asks for none. Nor where
+    the sandbox's clock is not the real one: a client waits in real time, and cannot be judged by
+    another."""
     if step.sandbox.clock.mode is not ClockMode.REAL:
         return None
-    seconds = whole_of(fault.lowered.get("retry-after", "")) if fault is not None else None
-    return seconds * SECOND if seconds is not None else step.result.pause or None
+    if fault is not None:
+        seconds = whole_of(fault.lowered.get("retry-after", ""))
+        if seconds is not None:
+            return seconds * SECOND
+    return step.result.pause or None

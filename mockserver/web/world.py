@@ -1,4 +1,5 @@
-"""What the endpoints of one server share."""
+"""What the endpoints of one server share. Whoever serves a request gets it as an argument: there is
+no state of modules, so one process may have several servers beside each other, as tests do."""
 
 from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
@@ -45,7 +46,8 @@ class World:
         self.real_clock = real_clock
         self._observers = observers
         self.log: Callable[[LogRecord], None] | None = None
-        self.prepare: Callable[[Sandbox], None] = lambda sandbox: None
+        # The application, which knows the routes, puts what makes set-up calls in these places.
+        self.prepare: Callable[[Sandbox], None] = _prepare_nothing
         self.set_up: Callable[[Sandbox, Scenario, str], Awaitable[list[dict[str, object]]]]
         self.tracing: Tracing | None = None
         self.store: SandboxStorage | None = None
@@ -53,7 +55,8 @@ class World:
 
     def begin(self, reader: ScenarioReader) -> None:
         """Know nothing of what was, under the scenarios of a reader, as a server that has just
-        started. Raises ``ScenarioRefused``."""
+        started: a test process keeps one application, which is quicker than a new one for each
+        test. Raises ``ScenarioRefused``."""
         self.requests: defaultdict[str, OperationCounts] = defaultdict(OperationCounts)
         self.lags: deque[float] = deque(maxlen=round(WINDOW / BEAT))
         self.streams = 0
@@ -70,6 +73,8 @@ class World:
         return self.directory.sandboxes
 
     def _opened(self, sandbox: Sandbox) -> None:
+        """A sandbox has opened: its set-up runs before anybody sees it, then who watches the list
+        of sandboxes hears of it."""
         self.prepare(sandbox)
         self.runner.activity.notify(SERVER)
 
@@ -86,5 +91,10 @@ class World:
         )
 
     def _report(self, sandbox: Sandbox, remark: Remark) -> None:
+        """Log what those who watch a sandbox have found."""
         if self.log is not None:
             self.log(remark_line(remark, masked_key(sandbox.key), self.real_clock()))
+
+
+def _prepare_nothing(sandbox: Sandbox) -> None:
+    """The set-up of a sandbox before there are routes."""

@@ -1,8 +1,15 @@
-"""Date-times as clients send them: every form of the published ones (published facts, 1.3, 5.2)."""
+"""Date-times as clients send them: every form of the published ones (published facts, 1.3, 5.2).
+
+Each client library writes a date as its language does by itself: ISO 8601 with more or fewer digits
+of a second, .NET's with a blank, Java's ``toString``, milliseconds since 1970. The service reads
+them all, so a client that is right in production must not fail here. What none of them writes is
+refused, rather than guessed at.
+"""
 
 import re
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 from mockserver.domain.clock import (
     EARLIEST,
@@ -17,7 +24,7 @@ from mockserver.domain.clock import (
 )
 from mockserver.domain.record import read_table
 
-_SHOWN = 40
+_LONGEST_SHOWN = 40
 _ALLOWED = "wanted an ISO 8601 date-time such as 2031-03-01T18:00:00Z, or milliseconds since 1970"
 _TIME = r"(?P<hour>\d{2}):(?P<minute>\d{2}):(?P<second>\d{2})"
 _ZONE_OFFSET = r"[+-]\d{2}(?::?\d{2})?"
@@ -40,6 +47,8 @@ _JAVA = (
     rf"{_TIME} (?P<zone>[A-Z]{{1,5}}|(?:GMT|UTC)?{_ZONE_OFFSET}) (?P<year>\d{{4}})"
 )
 _EPOCH = r"-?\d{11,}"
+"""Milliseconds: from 11 digits on, as eight may be a day without dashes."""
+
 _CARD_LIKE = r"\d(?:[ -]?\d){11,}"
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -85,15 +94,16 @@ def has_blank_for_plus(text: str) -> bool:
 
 
 def _read_text(text: str) -> Instant:
+    """The instant that a text names in one of the forms above. Raises ``ValueError``."""
     bare = text.strip()
     if re.fullmatch(_EPOCH, bare, re.ASCII):
-        return _within_bounds((int(bare) if len(bare) <= 18 else LATEST) * MILLISECOND)
-    found = next(
-        filter(None, (re.fullmatch(form, bare, re.ASCII) for form in (_ISO, _BASIC, _JAVA))), None
-    )
-    if not found:
+        # To read a number of a million digits takes minutes; one of 19 is beyond all bounds anyway.
+        milliseconds = int(bare) if len(bare) <= 18 else LATEST
+        return _within_bounds(milliseconds * MILLISECOND)
+    part = _parts_of(bare)
+    if part is None:
         raise ValueError(f"got {_quoted(bare)}, {_ALLOWED}")
-    part = found.groupdict()
+    # Seven digits, as .NET has them: microseconds and a tenth of one.
     fraction = (part.get("fraction") or "").ljust(7, "0")
     try:
         local = datetime(
@@ -106,16 +116,28 @@ def _read_text(text: str) -> Instant:
             microsecond=int(fraction[:6]),
             tzinfo=UTC,
         )
-        offset = _offset(part["zone"] or (part.get("plus") or "").replace(" ", "+", 1))
+        # A plus sign that a query did not escape has come as a blank.
+        unescaped_zone = (part.get("plus") or "").replace(" ", "+", 1)
+        offset = _offset(part["zone"] or unescaped_zone)
     except ValueError as error:
         raise ValueError(f"got {_quoted(bare)} ({error}), {_ALLOWED}") from None
     return _within_bounds(instant_of(local) - offset, int(fraction[6]))
 
 
+def _parts_of(text: str) -> dict[str, Any] | None:
+    """The parts of a date-time by their names; None of a text in none of the forms."""
+    for form in (_ISO, _BASIC, _JAVA):
+        found = re.fullmatch(form, text, re.ASCII)
+        if found is not None:
+            return found.groupdict()
+    return None
+
+
 def _month(text: str) -> int:
-    if text.isalpha():
-        return _MONTHS.index(text) + 1 if text in _MONTHS else 0
-    return int(text)
+    """The number of a month; 0, which ``datetime`` refuses, for a word that names none."""
+    if not text.isalpha():
+        return int(text)
+    return _MONTHS.index(text) + 1 if text in _MONTHS else 0
 
 
 def _offset(zone: str) -> Micros:
@@ -137,6 +159,8 @@ def _offset(zone: str) -> Micros:
 
 
 def _within_bounds(instant: Micros, tenths: int = 0) -> Instant:
+    """An instant with its tenths of a microsecond. Raises ``ValueError`` where no calendar has
+    it."""
     if not EARLIEST <= instant < LATEST + SECOND:
         raise ValueError(f"got a moment outside the years 1 to 9999, {_ALLOWED}")
     return Instant(instant, tenths)
@@ -144,5 +168,5 @@ def _within_bounds(instant: Micros, tenths: int = 0) -> Instant:
 
 def _quoted(text: str) -> str:
     """The text for a refusal: cut, and without what may be a card number in the wrong place."""
-    shown = re.sub(_CARD_LIKE, "...", text)[:_SHOWN]
+    shown = re.sub(_CARD_LIKE, "...", text)[:_LONGEST_SHOWN]
     return f"'{shown}'"

@@ -1,5 +1,6 @@
 """What single fields of bodies and queries hold, as types of pydantic: each with how it is read,
-and how it is described in the OpenAPI documents.
+and how it is described in the OpenAPI documents. Both stand together in ``Reads``, so a document
+never promises what is refused.
 
 A field is read as the service reads it: a number also from a numeric text, a choice in any letter
 case or by its index. Fields of control calls are read more strictly, since nobody but the user of
@@ -85,7 +86,7 @@ def _shown(value: object) -> str:
 # Texts
 
 
-def _without(fault_of: Callable[[str], str | None]) -> AfterValidator:
+def _refused_if(fault_of: Callable[[str], str | None]) -> AfterValidator:
     """Refuses a text in which ``fault_of`` finds a fault, in its words."""
 
     def read(value: str) -> str:
@@ -104,7 +105,9 @@ NonEmpty = Annotated[str, Field(min_length=1), _MOST]
 Text40 = Annotated[str, Field(max_length=40)]
 Text100 = Annotated[str, Field(max_length=100)]
 AttemptKey = Annotated[str, Field(min_length=1, max_length=64)]
-HeaderValue = Annotated[str, _MOST, _without(header_fault)]
+HeaderValue = Annotated[str, _MOST, _refused_if(header_fault)]
+"""What is sent as a header of webhooks: a line end in it would begin another header."""
+
 BatchText = Annotated[str, Field(min_length=1)]
 """The lines of a batch: its body has a limit in bytes, and each line one of its own."""
 
@@ -114,10 +117,10 @@ ImageText = str
 WebhookAddress = Annotated[str, Field(min_length=1, max_length=LONGEST_ADDRESS)]
 """An address that webhooks may be sent to."""
 
-Receiver = Annotated[WebhookAddress, _without(never_called)]
+Receiver = Annotated[WebhookAddress, _refused_if(never_called)]
 """The address of a webhook receiver. One that the sandbox never calls is refused."""
 
-ReceiverOrNowhere = Annotated[str, Field(max_length=LONGEST_ADDRESS), _without(never_called)]
+ReceiverOrNowhere = Annotated[str, Field(max_length=LONGEST_ADDRESS), _refused_if(never_called)]
 """The same, but a blank text is no receiver."""
 
 
@@ -127,6 +130,7 @@ def text_map(longest: int) -> Reads:
 
     def read(value: object) -> dict[str, str]:
         if value == []:
+            # PHP writes an empty map so.
             return {}
         if not isinstance(value, dict):
             raise ValueError("wanted an object of texts")
@@ -158,6 +162,7 @@ def _scalar(value: object) -> str | None:
 
 
 def _faults_of_entry(key: str, text: str | None, longest: int) -> Iterator[str]:
+    """What is wrong with an entry of a map; ``text`` is None for a value that has none."""
     shown = mask_start(key, _LONGEST_KEY_SHOWN)
     if len(key) > MOST_OF_KEY:
         yield f"got a key '{shown}...' of {len(key)}, wanted at most {MOST_OF_KEY} characters"
@@ -176,8 +181,10 @@ TextMap = Annotated[dict[str, str], text_map(MOST_CHARACTERS)]
 
 def _read_number(value: object) -> Decimal:
     """An exact number from a JSON number or a numeric text. Raises ``ValueError`` for anything
-    else, booleans too."""
-    number = Decimal(value) if type(value) is int or type(value) is Decimal else number_of(value)
+    else, booleans too, which Python takes for numbers."""
+    if type(value) is int or type(value) is Decimal:
+        return Decimal(value)
+    number = number_of(value)
     if number is not None:
         return number
     if isinstance(value, str) and re.fullmatch(COMMA, value):
@@ -233,14 +240,12 @@ def one_of(choices: type[Enum]) -> Reads:
 
     def read(value: object) -> Enum:
         found = chosen(value)
-        if found is None:
-            hint = (
-                nearest(value.lower(), [name.lower() for name in names])
-                if isinstance(value, str)
-                else ""
-            )
-            raise ValueError(f"wanted one of {', '.join(names)}{hint}")
-        return found
+        if found is not None:
+            return found
+        hint = ""
+        if isinstance(value, str):
+            hint = nearest(value.lower(), [name.lower() for name in names])
+        raise ValueError(f"wanted one of {', '.join(names)}{hint}")
 
     words = {"type": "string", "enum": names}
     index = {"type": "integer", "minimum": 0, "maximum": len(names) - 1}
@@ -276,6 +281,8 @@ def digits(least: int = 0, most: int | None = None) -> Reads:
 
 
 def _within(value: object, number: int | None, least: int, most: int | None) -> int:
+    """The ``number`` that was read of a value, None where it is none. Raises ``ValueError`` outside
+    of the bounds."""
     largest = _LARGEST_WHOLE if most is None else most
     if number is None or not least <= number <= largest:
         allowed = f"{least} or more" if most is None else f"{least} to {most}"
@@ -302,13 +309,9 @@ def word_of(*words: str) -> Reads:
 
 def _read_name(value: object) -> str:
     """A name that people read: printable, and not blank."""
-    if (
-        not isinstance(value, str)
-        or not 0 < len(value.strip()) <= _LONGEST_NAME
-        or not value.isprintable()
-    ):
-        raise ValueError(f"wanted a text of 1 to {_LONGEST_NAME} printable characters")
-    return value
+    if isinstance(value, str) and value.isprintable() and 0 < len(value.strip()) <= _LONGEST_NAME:
+        return value
+    raise ValueError(f"wanted a text of 1 to {_LONGEST_NAME} printable characters")
 
 
 def _read_switch(value: object) -> bool:
@@ -319,6 +322,7 @@ def _read_switch(value: object) -> bool:
 
 
 def _read_key(value: object) -> str:
+    """A secret key as a header can carry it: one with other characters could never be sent."""
     if not isinstance(value, str) or not value or not value.isascii() or not value.isprintable():
         raise ValueError("wanted a secret key, as it is sent in x-secretkey")
     if value != value.strip():
@@ -327,6 +331,7 @@ def _read_key(value: object) -> str:
 
 
 def _read_address(value: object) -> str:
+    """An address that a webhook can be sent to, and that the sandbox may call."""
     if isinstance(value, str) and len(value) > LONGEST_ADDRESS:
         raise ValueError(f"got {len(value)}, wanted at most {LONGEST_ADDRESS} characters")
     if not isinstance(value, str) or not is_web_address(value):

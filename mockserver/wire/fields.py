@@ -1,6 +1,19 @@
 """What a request says, by field: its body or query as a mapping under canonical names, in whatever
 letter case they came, and as a typed model, with every fault at once.
 
+The published clients spell fields as ``paymentMethodId`` or ``PaymentMethodId``, and the service
+reads any letter case. So there are two ways from a text to a model:
+
+- **Fast**, for nearly every request: pydantic knows both usual spellings and makes the model of the
+  text as it stands (``Fields.model_as_sent``). It must fit in every respect: a field that no model
+  knows ends it.
+- **Thorough**, for everything else: keys are *folded*, that is given their canonical spelling level
+  by level (``fold``), and what no field knows or what came twice is collected; then the model is
+  made (``validate``), or refused with all that is wrong.
+
+Both must come to the same model (tests/wire/test_fields.py). Rules, journal and findings ask for
+single fields, by their canonical names (``Fields.get``). They never see two spellings.
+
 Sources: settled fact ``request.letter_case``; docs/spec/published-facts.md, 0 (rule 3), 1.0, 8
 (rows 7-16).
 """
@@ -10,12 +23,11 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from decimal import Decimal
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, get_args, get_origin
+from typing import Any, ClassVar, TypeAlias, TypeVar, get_args, get_origin
 from urllib.parse import quote
 
 from pydantic import AliasChoices, AliasGenerator, BaseModel, ConfigDict
@@ -83,6 +95,10 @@ B = TypeVar("B", bound=Body)
 
 @record
 class Spelling:
+    """A field as it is found by any of its spellings: its canonical name, the body that it holds
+    (in a list where ``many``), and whether it is a number or a moment, of which clients write
+    forms of their own."""
+
     alias: str
     nested: type[Body] | None
     many: bool
@@ -107,29 +123,31 @@ def spellings_of(model: type[Body]) -> Mapping[str, Spelling]:
     table: dict[str, Spelling] = {}
     for alias, field in zip(names_of(model), model.model_fields.values(), strict=True):
         parts = list(parts_of(field.annotation))
-        many = list in [get_origin(part) for part in parts]
         spelling = Spelling(
             alias,
             nested_body(field.annotation),
-            many,
+            many=list in [get_origin(part) for part in parts],
             number=Decimal in parts,
             moment=Instant in parts,
         )
-        for word in (alias, *(other for other, usual in model.also_read.items() if usual == alias)):
-            table |= dict.fromkeys((word, capitalised(word), word.lower()), spelling)
+        others = [other for other, usual in model.also_read.items() if usual == alias]
+        for name in (alias, *others):
+            # The two usual spellings are found at once, any other in small letters.
+            table |= dict.fromkeys((name, capitalised(name), name.lower()), spelling)
     return table
 
 
 def nested_body(annotation: Any) -> type[Body] | None:
     """The kind of body inside a field, however it is wrapped; None for any other field."""
-    found = (
-        part for part in parts_of(annotation) if isinstance(part, type) and issubclass(part, Body)
-    )
-    return next(found, None)
+    for part in parts_of(annotation):
+        if isinstance(part, type) and issubclass(part, Body):
+            return part
+    return None
 
 
 def parts_of(annotation: Any) -> Iterator[Any]:
-    """An annotation and everything inside it."""
+    """An annotation and everything inside it: ``list[Order] | None`` has ``list[Order]``, ``Order``
+    and ``None``."""
     yield annotation
     for part in get_args(annotation):
         yield from parts_of(part)
@@ -144,6 +162,9 @@ def fold(model: type[Body], raw: Mapping[str, Any], *, commas: bool = False) -> 
 
 
 def _fold(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) -> dict[str, Any]:
+    """The values of one object under canonical keys; what is odd about its keys is added to
+    ``folded``, with the ``path`` that leads to it. Of a key given twice the last value counts, as
+    in JSON."""
     spellings, values = spellings_of(model), dict[str, Any]()
     for key, value in raw.items():
         spelling = spellings.get(key) or spellings.get(key.lower())
@@ -154,33 +175,35 @@ def _fold(model: type[Body], raw: Mapping[str, Any], path: str, folded: Folded) 
         if alias in values:
             folded.twice.append(path + alias)
         if spelling.nested is not None:
-            value = _fold_inner(spelling, value, path + alias, folded)
-        elif (
-            folded.commas
-            and spelling.number
-            and isinstance(value, str)
-            and re.fullmatch(COMMA, value)
-        ):
+            value = _fold_inner(spelling.nested, spelling, value, path + alias, folded)
+        elif folded.commas and spelling.number and _has_decimal_comma(value):
             value = value.replace(",", ".")
         values[alias] = value
     return values
 
 
-def _fold_inner(spelling: Spelling, value: Any, path: str, folded: Folded) -> Any:
-    """A body inside another, or a list of them; ``[]`` is an empty object where no list is
-    wanted."""
-    nested: Any = spelling.nested
+def _has_decimal_comma(value: object) -> bool:
+    return isinstance(value, str) and re.fullmatch(COMMA, value) is not None
+
+
+def _fold_inner(
+    nested: type[Body], spelling: Spelling, value: Any, path: str, folded: Folded
+) -> Any:
+    """A body inside another, or a list of them. What is of a wrong type stays as it is, for the
+    model to refuse. ``[]`` is an empty object where no list is wanted: PHP has one word for both
+    (published facts, 1.0)."""
     if isinstance(value, dict):
         return _fold(nested, value, f"{path}.", folded)
     if not isinstance(value, list):
         return value
     if not spelling.many:
         return value or {}
-    items = enumerate(value)
-    return [
-        _fold(nested, one, f"{path}.{place}.", folded) if isinstance(one, dict) else one
-        for place, one in items
-    ]
+    items: list[Any] = []
+    for place, item in enumerate(value):
+        if isinstance(item, dict):
+            item = _fold(nested, item, f"{path}.{place}.", folded)
+        items.append(item)
+    return items
 
 
 def refuse_many(folded: Folded, most: int) -> None:
@@ -194,7 +217,8 @@ def refuse_many(folded: Folded, most: int) -> None:
 
 
 def _names_beside(model: type[Body], parts: Sequence[str]) -> list[str]:
-    """The names that could have stood where ``parts`` lead to: those of the object they are in."""
+    """The names that could have stood where ``parts`` lead to: those of the object they are in. Of
+    them the nearest is shown to whoever has misspelt one."""
     for part in parts:
         spelling = spellings_of(model).get(part)
         if spelling is not None and spelling.nested is not None:
@@ -216,9 +240,8 @@ def validate(model: type[B], folded: Folded, *, refused: Sequence[str] = ()) -> 
         body = model.model_validate(folded.values)
     except ValidationError as problem:
         for fault in problem.errors(include_url=False)[:MOST_FAULTS]:
-            details.setdefault(
-                pascal([str(part) for part in fault["loc"] or ("body",)]), _words(fault)
-            )
+            place = [str(part) for part in fault["loc"]] or ["body"]
+            details.setdefault(pascal(place), _words(fault))
         raise invalid(details) from None
     if details:
         raise invalid(details)
@@ -232,6 +255,7 @@ def pascal(parts: Sequence[str]) -> str:
 
 
 def _words(fault: ErrorDetails) -> str:
+    """A fault in our words: those of pydantic speak of Python."""
     words = _WORDS.get(fault["type"])
     if words is None:
         return fault["msg"]
@@ -250,9 +274,9 @@ class Fields(Mapping[str, object]):
     """The fields of a body or a query under their canonical names; with ``commas`` numeric texts
     may have a decimal comma.
 
-    Most clients spell all names in one of the two usual ways: then ``body``, the model, is made of
-    the text as it stands, and no names are folded; it is None where they do not, or where anything
-    is wrong. Made of a text alone, as the journal keeps it, they are read out of it at every look.
+    ``model_as_sent`` is the model made of the text as it stands, None where the names must be
+    folded first, or where anything is wrong. Made of a text alone (``given`` is None), as the
+    journal keeps it, the fields are read out of it at every look, and take no memory.
     """
 
     __slots__ = ("_folded", "_given", "_model", "_text", "commas", "is_body", "model_as_sent")
@@ -273,34 +297,38 @@ class Fields(Mapping[str, object]):
         self._given = given
         self._folded: Folded | None = None
         self.model_as_sent: Body | None = None
-        if given is None or self._may_be_too_many():
+        if given is None or self._are_too_many():
             return
         try:
+            # A field that the model does not know ends this: it is to be reported.
             self.model_as_sent = model.__pydantic_validator__.validate_python(given, extra="forbid")
         except ValidationError:
             return
 
     @classmethod
     def of_body(cls, model: type[Body], raw: bytes, deepest: int, commas: bool = False) -> Fields:
-        """The fields of a JSON body of at most ``deepest`` levels. Raises ``MalformedJson``."""
+        """The fields of a JSON body of at most ``deepest`` levels; no body is an empty one. Raises
+        ``MalformedJson``."""
         given = loads(raw, deepest) if raw.strip() else {}
-        return cls(
-            model,
-            raw,
-            given if isinstance(given, dict) else _empty(given),
-            is_body=True,
-            commas=commas,
-        )
+        if not isinstance(given, dict):
+            given = _empty(given)
+        return cls(model, raw, given, is_body=True, commas=commas)
 
     @classmethod
     def of_unread(cls, raw: bytes, deepest: int) -> Fields:
-        """The first fields of a body that is not read, all of them unknown; what is no JSON object
-        counts as one field, ``Body``, unless it says nothing."""
-        given: object = True
-        with suppress(MalformedJson):
-            given = loads(raw, deepest) if raw.strip() else None
-        named = given.items() if isinstance(given, dict) else [("Body", None)] if given else ()
-        return cls(Body, b"", dict(islice(named, MOST_FAULTS)), is_body=True)
+        """The first fields of a body that its operation does not read, all of them unknown: a
+        client that sends an amount in the body of a refund must hear that nobody has read it. What
+        is no JSON object counts as one field, ``Body``, unless it is empty."""
+        try:
+            sent = loads(raw, deepest) if raw.strip() else None
+        except MalformedJson:
+            sent = "no JSON"
+        given: dict[str, Any] = {}
+        if isinstance(sent, dict):
+            given = dict(islice(sent.items(), MOST_FAULTS))
+        elif sent:
+            given = {"Body": None}
+        return cls(Body, b"", given, is_body=True)
 
     @classmethod
     def of_query(cls, model: type[Body], raw: bytes, commas: bool = False) -> Fields:
@@ -316,10 +344,13 @@ class Fields(Mapping[str, object]):
         if self._given is not None:
             self._folded = fold(self._model, self._given, commas=self.commas)
             return self._folded
-        # What it was read as before: a body that is no object is an empty one.
-        read = (
-            loads(self._text or b"{}", sys.maxsize) if self.is_body else parameters_of(self._text)
-        )
+        # Read again, and as before: a body that is no object is an empty one. It was let in by the
+        # limit of levels that was in force then.
+        read: object
+        if self.is_body:
+            read = loads(self._text or b"{}", max_depth=sys.maxsize)
+        else:
+            read = parameters_of(self._text)
         return fold(self._model, read if isinstance(read, dict) else {}, commas=self.commas)
 
     @property
@@ -335,40 +366,37 @@ class Fields(Mapping[str, object]):
     def misplaced(self, other: type[Body] | None) -> Mapping[str, str]:
         """Where unknown fields belong that ``other`` has, which is read elsewhere: "in the query:
         ?amount=5"."""
-        found: dict[str, str] = {}
+        places: dict[str, str] = {}
         given = self._given or {}
         spellings = spellings_of(other or Body)
+        aliases = [spelling.alias for spelling in spellings.values()]
         for name in self.unknown[:MOST_FAULTS]:
-            near = (
-                name
-                if name.lower() in spellings
-                else nearest_of(name, (one.alias for one in spellings.values()))
-            )
+            near = name if name.lower() in spellings else nearest_of(name, aliases)
             if near is None:
                 continue
-            alias = spellings[near.lower()].alias
-            value = given.get(name)
-            text = (
-                mask_start(mask_field(name, str(value)), _LONGEST_SHOWN)
-                if isinstance(value, _PLAIN)
-                else ""
-            )
-            found[name] = (
-                f"in the query: ?{alias}={quote(text, safe='*')}" if self.is_body else "in the body"
-            )
-        return found
+            if not self.is_body:
+                places[name] = "in the body"
+                continue
+            alias, value = spellings[near.lower()].alias, given.get(name)
+            text = ""
+            if isinstance(value, _PLAIN):
+                # Somebody may have put a card number there.
+                text = mask_start(mask_field(name, str(value)), _LONGEST_SHOWN)
+            places[name] = f"in the query: ?{alias}={quote(text, safe='*')}"
+        return places
 
     def typed(self, model: type[B], *, refused: Sequence[str] = ()) -> B:
         """The fields as a model. Raises ``Invalid`` (90) with every fault; unknown fields that are
         ``refused`` are faults too."""
-        if self._may_be_too_many():
+        if self._are_too_many():
             refuse_many(self.folded, MOST_FIELDS)
-        body: Any = self.model_as_sent
-        return body if type(body) is model else validate(model, self.folded, refused=refused)
+        if type(self.model_as_sent) is model:
+            return self.model_as_sent
+        return validate(model, self.folded, refused=refused)
 
-    def _may_be_too_many(self) -> bool:
-        """Whether there may be more fields than are read. Each takes two characters or more, so
-        that a short text need not be counted."""
+    def _are_too_many(self) -> bool:
+        """Whether there are more fields than one step may read, those inside unknown ones with
+        them. Each takes two characters or more, so that a short text need not be counted."""
         if not self.is_body or len(self._text) <= 2 * MOST_FIELDS:
             return False
         return count_of_values(self._given, MOST_FIELDS) > MOST_FIELDS
@@ -378,15 +406,17 @@ class Fields(Mapping[str, object]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The value of a field, or ``default``."""
-        given, spelling = self._given, spellings_of(self._model).get(name)
-        if (
-            self.model_as_sent is None
-            or given is None
-            or (spelling is not None and spelling.nested is not None)
-        ):
+        given = self._given
+        if self.model_as_sent is None or given is None:
             return self.folded.values.get(name, default)
-        # Its name is spelt in one of the two usual ways.
-        return given[name] if name in given else given.get(name[:1].upper() + name[1:], default)
+        spelling = spellings_of(self._model).get(name)
+        if spelling is not None and spelling.nested is not None:
+            # The names inside of it may be spelt either way.
+            return self.folded.values.get(name, default)
+        # Its name is spelt in one of the two usual ways, so nothing need be folded.
+        if name in given:
+            return given[name]
+        return given.get(name[:1].upper() + name[1:], default)
 
     def pick(self, names: Iterable[str]) -> Mapping[str, object]:
         """The values of those fields that are given, from one reading of the text; a text without
@@ -396,7 +426,8 @@ class Fields(Mapping[str, object]):
         values = self.folded.values
         return {name: values[name] for name in names if name in values}
 
-    # What is compared and hashed with a step is which request it was.
+    # A step may be a key of a dictionary: what is compared and hashed with it is which request it
+    # was, not what all of its fields are.
     __hash__ = object.__hash__
 
     def __iter__(self) -> Iterator[str]:
@@ -414,12 +445,21 @@ _LONGEST_QUERY = 500
 """Bytes of a query of which is kept what was read."""
 
 
-def _read_query(asked: tuple[type[Body], bytes, bool]) -> Fields:
-    model, raw, commas = asked
+_QueryKey: TypeAlias = tuple[type[Body], bytes, bool]
+"""The model of a query, its text, and whether numbers may have a decimal comma."""
+
+
+def _read_query(key: _QueryKey) -> Fields:
+    model, raw, commas = key
     return Fields(model, raw, parameters_of(raw), is_body=False, commas=commas)
 
 
-_QUERIES = BoundedCache(512, _read_query, lambda asked: len(asked[1]) <= _LONGEST_QUERY)
+def _is_short_query(key: _QueryKey) -> bool:
+    _, raw, _ = key
+    return len(raw) <= _LONGEST_QUERY
+
+
+_QUERIES = BoundedCache(512, _read_query, _is_short_query)
 
 
 def _empty(value: object) -> dict[str, Any]:
@@ -456,5 +496,7 @@ def stray_fields(op: str, unknown: Iterable[str]) -> Sequence[str]:
 
 @cache
 def _sent_by_libraries() -> frozenset[tuple[str, str]]:
+    """Operation and field, in small letters, of what published libraries send and no operation
+    reads: their users can do nothing about it."""
     rows: Iterable[dict[str, str]] = read_table("sdk_fields", dict, Path(__file__).parent)
     return frozenset((row["operation"], row["field"].lower()) for row in rows)

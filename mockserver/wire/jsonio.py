@@ -1,5 +1,15 @@
 """JSON in and out with exact numbers: ``0.10`` comes in as a ``Decimal``, ``Decimal("200.0")`` goes
-out as ``200``."""
+out as ``200``.
+
+An amount must never become a float: 0.1 + 0.2 is not 0.3 there, and a sum of refunds would miss the
+amount of its charge. That decides about both directions:
+
+- **In** (``loads``) by the scanner of Python's ``json``, written in C, which lets us read every
+  number from its text. orjson would be faster, but reads numbers as floats. What the scanner takes
+  and strict JSON does not is looked for after it, by tests that are cheap for an ordinary text. The
+  place of a fault is worked out only once there is one, by a walk through the text (``_refused``).
+- **Out** (``dumps``) by orjson, which asks us for the text of each ``Decimal``.
+"""
 
 import json
 import re
@@ -22,6 +32,8 @@ Encoded = orjson.Fragment
 
 _BOM = b"\xef\xbb\xbf"
 _LONG = 18
+"""Characters of a number up to which it is nothing unusual: it fits into 64 bits."""
+
 _BLANK = " \t\n\r"
 _OPTIONS = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
@@ -76,23 +88,30 @@ def loads(body: bytes, max_depth: int = MAX_DEPTH, *, unique: bool = False) -> o
     except UnicodeDecodeError as error:
         raise _malformed("not UTF-8", body[: error.start].decode(), error.start) from None
     start = _behind_blanks(text, 0) if text[:1] in _BLANK else 0
+    scan = _UNIQUE_SCAN if unique else _SCAN
     try:
-        value, end = (_UNIQUE_SCAN if unique else _SCAN)(text, start)
+        value, end = scan(text, start)
     except StopIteration as nothing:
+        # So the scanner says that no value begins at this place.
         raise _malformed("not JSON: Expecting value", text, nothing.value) from None
     except json.JSONDecodeError as error:
-        raise _malformed(*_fault(error, text)) from None
+        raise _fault_of_scanner(error, text) from None
     except (_NotTaken, RecursionError):
         raise _refused(text, max_depth, unique=unique) from None
-    if end != len(text) and (more := _behind_blanks(text, end)) != len(text):
-        raise _malformed("not JSON: more text after the value", text, more)
-    # Rarely true, and cheap to ask (one character is found ten times faster than two): only then is
-    # it worth a walk.
+    if end != len(text):
+        end = _behind_blanks(text, end)
+        if end != len(text):
+            raise _malformed("not JSON: more text after the value", text, end)
+    # As many brackets as that are rare, and cheap to count (one character is found ten times faster
+    # than two): only then is it worth a walk.
     openings = text.count("{") + (text.count("[") if "[" in text else 0)
     if openings > max_depth and _depth_of(value) > max_depth:
         raise _refused(text, max_depth, unique=unique)
-    if "\\" in text and _SURROGATE.search(text) and (place := _half_pair_in(text)) is not None:
-        raise _malformed("half of a surrogate pair", text, place)
+    if "\\" in text and _SURROGATE.search(text):
+        place = _half_pair_in(text)
+        if place is not None:
+            # It cannot be written as UTF-8, so no answer could have it.
+            raise _malformed("half of a surrogate pair", text, place)
     return value
 
 
@@ -130,6 +149,8 @@ def _number_in_full(value: object) -> Encoded:
 
 
 def _decimal(number: str) -> Decimal:
+    """An exact number. Raises ``_NotTaken`` for one so long that to reckon with it takes long:
+    ``1e999999`` is eight characters, and a million digits."""
     if len(number) <= _LONG and "e" not in number and "E" not in number:
         return Decimal(number)
     mantissa, _, exponent = number.lower().partition("e")
@@ -146,10 +167,12 @@ def _integer(number: str) -> int | Decimal:
 
 
 def _constant(_: str) -> NoReturn:
+    """Python's scanner takes ``NaN`` and ``Infinity``, which JSON does not know."""
     raise _NotTaken("NaN and Infinity are not JSON")
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """An object whose keys all differ. Raises ``_NotTaken``."""
     made = dict(pairs)
     if len(made) != len(pairs):
         raise _NotTaken
@@ -172,12 +195,16 @@ _UNIQUE_SCAN: _Scan = vars(_UNIQUE_DECODER)["scan_once"]
 
 def _levels(value: object) -> Iterator[list[Any]]:
     """The objects and arrays of a value, level by level: no recursion."""
-    level = [value]
-    while level := [one for one in level if isinstance(one, dict | list)]:
+    level: list[Any] = [value]
+    while True:
+        level = [item for item in level if isinstance(item, dict | list)]
+        if not level:
+            return
         yield level
-        level = [
-            child for one in level for child in (one.values() if isinstance(one, dict) else one)
-        ]
+        children: list[Any] = []
+        for container in level:
+            children += container.values() if isinstance(container, dict) else container
+        level = children
 
 
 def _depth_of(value: object) -> int:
@@ -198,7 +225,10 @@ def count_of_values(value: object, most: int) -> int:
 def _half_pair_in(text: str) -> int | None:
     """Where the first half of a surrogate pair stands that has no other half; None where there is
     none."""
-    return next((escape.start() for escape in re.finditer(_ESCAPE, text) if escape["lone"]), None)
+    for escape in re.finditer(_ESCAPE, text):
+        if escape["lone"]:
+            return escape.start()
+    return None
 
 
 def _given_twice(key: str) -> str:
@@ -208,7 +238,8 @@ def _given_twice(key: str) -> str:
 
 def _refused(text: str, max_depth: int, *, unique: bool) -> MalformedJson:
     """The first level that is too deep, number that is refused or key that comes twice, with its
-    place."""
+    place: who has raised knew that there is one, and not where. Goes through the text token by
+    token; ``open_keys`` has the keys so far of each object around the token."""
     open_keys: list[set[str]] = []
     for token in re.finditer(_TOKEN, text):
         match token[0][0]:
@@ -226,27 +257,23 @@ def _refused(text: str, max_depth: int, *, unique: bool) -> MalformedJson:
             case "]" | "}":
                 open_keys.pop()
             case _:
+                read = _constant if token[0].endswith(("NaN", "Infinity")) else _decimal
                 try:
-                    _constant(token[0]) if token[0].endswith(("NaN", "Infinity")) else _decimal(
-                        token[0]
-                    )
+                    read(token[0])
                 except _NotTaken as reason:
                     return _malformed(str(reason), text, token.start())
     return _malformed("more levels than can be read", text, 0)
 
 
-def _fault(error: json.JSONDecodeError, text: str) -> tuple[str, str, int]:
-    """What is wrong and where. Python 3.13 points at a comma that is too many, all before at what
-    stands behind it."""
+def _fault_of_scanner(error: json.JSONDecodeError, text: str) -> MalformedJson:
+    """What the scanner says is wrong, in the same words under every Python: 3.13 points at a comma
+    that is too many, all before at what stands behind it."""
     if "trailing comma" not in error.msg:
-        return f"not JSON: {error.msg}", text, error.pos
+        return _malformed(f"not JSON: {error.msg}", text, error.pos)
     behind = _behind_blanks(text, error.pos + 1)
-    words = (
-        "Expecting value"
-        if text[behind] == "]"
-        else "Expecting property name enclosed in double quotes"
-    )
-    return f"not JSON: {words}", text, behind
+    if text[behind] == "]":
+        return _malformed("not JSON: Expecting value", text, behind)
+    return _malformed("not JSON: Expecting property name enclosed in double quotes", text, behind)
 
 
 def _behind_blanks(text: str, start: int) -> int:
@@ -255,9 +282,6 @@ def _behind_blanks(text: str, start: int) -> int:
 
 
 def _malformed(message: str, text: str, offset: int) -> MalformedJson:
-    return MalformedJson(message, *_place_in(text, offset))
-
-
-def _place_in(text: str, offset: int) -> tuple[int, int]:
-    """Line and column of a character, from 1."""
-    return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
+    """What is wrong with a text at a character, told by its line and column, from 1."""
+    line = text.count("\n", 0, offset) + 1
+    return MalformedJson(message, line, column=offset - text.rfind("\n", 0, offset))

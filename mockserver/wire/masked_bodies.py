@@ -1,5 +1,13 @@
 """Request bodies as they may be shown: no full card number and no ccv, wherever a caller put them.
 
+Journal, findings and the log of webhooks show bodies to people and to files that are sent around. A
+card number may stand in any field, under a misspelt name, in a text among others, as a number, in
+groups of digits in a list. So a body is gone through value by value (``_Shown``), and each is
+masked by the name of its field and by its form.
+
+That takes time, and a body may be large: there is a budget of characters (``left``), which every
+value uses up. What lies beyond it is left out, and said to be, so it is never shown unmasked.
+
 Source: docs/security.md.
 """
 
@@ -33,10 +41,14 @@ _MOST_SPELT = 700
 are printed."""
 
 _MOST_SHOWN = 100_000
+"""The budget: characters of a body that are shown."""
+
 _LEAST_SHOWN = 5
+"""What any value takes of it, be it as short as ``1``."""
+
 _LIKE_A_CARD = 60
-"""Characters of a body that are shown, those for which a value counts at least, and those for which
-it also counts as often as it has as many digits as a card number: it is looked at far longer."""
+"""What a value takes besides, for each time that it has as many digits as a card number: it is
+looked at far longer."""
 
 
 def mask_body(raw: bytes, field: ShownField = mask_field) -> object:
@@ -47,6 +59,7 @@ def mask_body(raw: bytes, field: ShownField = mask_field) -> object:
     if len(raw) <= _LONGEST:
         with suppress(MalformedJson):
             return mask_json(loads(raw), field)
+    # Nobody knows where a value begins, so no digit is shown.
     text = mask_digits(KEY.sub("sk_***", raw[:LONGEST_TEXT].decode("utf-8", "replace")))
     return text if len(raw) <= LONGEST_TEXT else f"{text}... ({len(raw)} bytes)"
 
@@ -85,11 +98,16 @@ class _Shown:
                 return self._text(str(value), name)
 
     def _number(self, number: int | Decimal, name: str) -> object:
+        """A number, still a number where that can be: readers of the journal compute with it."""
         text = format(number, "f") if isinstance(number, Decimal) else str(number)
         shown = self._masked(text, name)
-        return number if shown == text else int(shown) if shown.isdecimal() else shown
+        if shown == text:
+            return number
+        return int(shown) if shown.isdecimal() else shown
 
     def _mapping(self, value: Mapping[Any, object], name: str) -> dict[str, object]:
+        """An object, until the budget is used up. A key may be a card number too. In an object
+        under a name that stars, such as ``ccv``, every field is starred whatever its own name."""
         shown: dict[str, object] = {}
         inherits = is_masked_by_name(name)
         for number, (key, item) in enumerate(value.items()):
@@ -101,31 +119,35 @@ class _Shown:
         return shown
 
     def _list(self, value: Sequence[object], name: str) -> list[object]:
+        """A list. Its items may spell a card number together: ``["4111", "1111", ...]``. Then every
+        one of them is masked."""
         shown: list[object] = []
         for number, item in enumerate(value):
             if self.left <= 0:
                 shown.append(f"... {len(value) - number} more")
                 break
             shown.append(self.value(item, name))
-        groups = [one for one in shown[: self.spelt] if _is_group(one)]
-        self.spelt -= len(shown[: self.spelt])
+        looked_at = shown[: self.spelt]
+        self.spelt -= len(looked_at)
         # Anything else in the list parts the digits no more than a comma does.
-        joined = ",".join(map(str, groups))
+        joined = ",".join(str(item) for item in looked_at if _is_group(item))
         if mask_text(joined) == joined:
             return shown
-        return [mask_digits(str(one)) if _is_group(one) else one for one in shown]
+        return [mask_digits(str(item)) if _is_group(item) else item for item in shown]
 
     def _text(self, text: str, name: str) -> str:
+        """A text, or as much of its beginning as may be shown. What is masked reaches a little
+        further than that: the cut must not leave the first half of a card number, which nobody
+        would know for one."""
         most = max(min(len(text), LONGEST_TEXT, self.left), 0)
         self.left -= most
         if most == len(text):
             return self._masked(text, name)
-        return (
-            f"{self._masked(text[: most + LONGEST_CARD_TEXT], name)[:most]}... ({len(text)} "
-            "characters)"
-        )
+        beginning = self._masked(text[: most + LONGEST_CARD_TEXT], name)[:most]
+        return f"{beginning}... ({len(text)} characters)"
 
     def _masked(self, text: str, name: str) -> str:
+        """A text as ``field`` shows it, at the price of its digits."""
         self.left -= _LIKE_A_CARD * (sum(map(str.isdecimal, text)) // MIN_LENGTH)
         return self.field(name, text)
 

@@ -1,5 +1,12 @@
 """What differs from profile to profile: how requests are read, the words and digits of the
-answers."""
+answers.
+
+The service and its white labels spell some things differently, and its document leaves others open.
+Each such question is an assumption, answered for each sandbox. Asked by name in every answer they
+would cost time, so a ``WireProfile`` has the answers as attributes, made once for each set of
+assumptions. The journal shows which of them an answer followed (``assumptions_used``): a test that
+relies on one should know it.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,12 +21,20 @@ _AUTHORISED_WORDS = ("Authorised", "AUTHORISE")
 _AUTHORISED = rf"\b{ChargeState.AUTHORISED.value}\b"
 
 
+def _first6_last4(number: CardNumber) -> str:
+    """``411111******1111``; of a number so short that this were all of it, the first four."""
+    first = number.iin if len(number.masked) > 10 else number.masked[:6]
+    return first + number.masked[6:]
+
+
+def _last4(number: CardNumber) -> str:
+    return "*" * (len(number.masked) - 4) + number.last4
+
+
 _MASKED: Mapping[str, Callable[[CardNumber], str]] = {
     "first4_last4": attrgetter("masked"),
-    "first6_last4": lambda number: (
-        (number.iin if len(number.masked) > 10 else number.masked[:6]) + number.masked[6:]
-    ),
-    "last4": lambda number: "*" * (len(number.masked) - 4) + number.last4,
+    "first6_last4": _first6_last4,
+    "last4": _last4,
 }
 
 
@@ -82,6 +97,7 @@ def assumptions_used(answer: object) -> set[str]:
     for name, value in answer.items():
         if value is not None:
             found |= {*_BY_FIELD.get(name, ()), *assumptions_used(value)}
+    # Only an authorised charge, a vault item and a payer without a customer show these.
     if answer.get("status") in _AUTHORISED_WORDS:
         found.add("charge.status.authorised")
     if "hasCvv" in answer and "ccv" in answer:

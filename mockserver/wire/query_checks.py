@@ -15,7 +15,8 @@ from mockserver.wire.dates import has_blank_for_plus
 from mockserver.wire.fields import Body, spellings_of
 
 _MAY_BE_MISREAD = re.compile(rb"(?:^|&)[^=&]+=?(?:&|$)|\+|%20")
-"""What is in every query with a blank parameter, or a blank in a value."""
+"""What is in every query with a blank parameter, or a blank in a value; most queries have neither,
+and are looked at no further."""
 
 BLANK = "got no value, wanted one, or no such parameter"
 RAW_PLUS = "got a blank before the zone of a date, wanted its plus sign escaped as %2B"
@@ -67,12 +68,16 @@ def refused_among(
     misread: Iterable[MisreadParameter], blank_query: str, raw_plus: str, *, strict: bool
 ) -> list[MisreadParameter]:
     """Those that are refused under the answers of the two assumptions, with ``strict`` all."""
-    return [one for one in misread if strict or _is_refused(one, blank_query, raw_plus)]
+    if strict:
+        return list(misread)
+    return [parameter for parameter in misread if _is_refused(parameter, blank_query, raw_plus)]
 
 
-def _is_refused(one: MisreadParameter, blank_query: str, raw_plus: str) -> bool:
-    if not one.is_blank:
+def _is_refused(parameter: MisreadParameter, blank_query: str, raw_plus: str) -> bool:
+    """Whether a parameter is refused under the answers of the two assumptions."""
+    if not parameter.is_blank:
         return raw_plus == "refused"
     if blank_query == "amounts_refused":
-        return one.is_money
+        # A blank amount refunds all that is left; other blank parameters move no money.
+        return parameter.is_money
     return blank_query == "refused"

@@ -1,5 +1,10 @@
 """What a refusal, a declined charge or a scripted status says in the error shape (published facts,
-4.1)."""
+4.1).
+
+The engine raises what is wrong, in kinds (``NotFound``, ``WrongState``); here it gets the status
+and the words of the API, which for some kinds are assumptions. A scenario that answers a status
+gets the same error object as a genuine refusal: a client must not learn to tell the two apart.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -29,9 +34,12 @@ def status_of(refused: Refused, assumed: Assumed) -> int:
     settled fact ``keys``)."""
     for kind, assumption in _ASSUMED.items():
         if isinstance(refused, kind):
-            status: int = assumed[assumption]
+            assumed_status: int = assumed[assumption]
+            return assumed_status
+    for kind, status in _FIXED.items():
+        if isinstance(refused, kind):
             return status
-    return next((fixed for kind, fixed in _FIXED.items() if isinstance(refused, kind)), 400)
+    return 400
 
 
 def shaped_by(refused: Refused) -> list[str]:
@@ -58,16 +66,17 @@ def refusal(refused: Refused, resource: str, assumed: Assumed) -> tuple[int, Pro
     code = refused.code if refused.own_code is None else refused.own_code
     details = refused.details
     if details and isinstance(refused, WrongState):
+        # It names the state that the charge has, which each profile spells its own way.
         sentence = profile_of(assumed).sentence
         details = {field: sentence(text) for field, text in details.items()}
-    return status, problem(
-        status, code, refused.message, resource, details, **_of_provider(refused)
-    )
+    facts = _facts_of_provider(refused)
+    return status, problem(status, code, refused.message, resource, details, **facts)
 
 
 def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
-    """Status and body of a charge that was declined (assumption ``charge.declined_reply``;
-    published facts, 10)."""
+    """Status and body of a charge that was declined, where that is an error and no charge with the
+    status FAILED (assumption ``charge.declined_reply``; published facts, 10). The details name the
+    charge, which there is all the same."""
     attempt = charge.failed_attempts[-1]
     card = charge.instrument.card
     details = {"ChargeId": charge.charge_id, "PaymentType": charge.instrument.type.value}
@@ -82,13 +91,15 @@ def declined(charge: Charge, resource: str) -> tuple[int, Problem]:
         }
     details |= {name: value for name, value in known.items() if value is not None}
     code, words = attempt.error_code, attempt.error_message
-    return 400, problem(400, code, words, resource, details, **_of_provider(attempt))
+    return 400, problem(400, code, words, resource, details, **_facts_of_provider(attempt))
 
 
-def _of_provider(said: Refused | FailedAttempt) -> dict[str, Any]:
-    """What a provider says besides a code and a message."""
+def _facts_of_provider(said: Refused | FailedAttempt) -> dict[str, Any]:
+    """What a provider says besides a code and a message, as keywords of ``problem``."""
     return {
-        name: getattr(said, name) for name in ("is_retryable", "gateway_code", "gateway_message")
+        "is_retryable": said.is_retryable,
+        "gateway_code": said.gateway_code,
+        "gateway_message": said.gateway_message,
     }
 
 
@@ -104,20 +115,31 @@ def scripted(
     """The error object of a status that a scenario answers with, as the genuine one of the
     operation: without a code that which fits the two. ``may_retry`` is False when the operation has
     happened: then no error says otherwise."""
-    is_retryable = code is None and ((status > _BROKEN and may_retry) or status in _LATER)
-    code = _code_of(status, op) if code is None else code
-    return problem(
-        status, code, message or MESSAGES[Code(code)], resource, is_retryable=is_retryable
-    )
+    is_retryable = False
+    if code is None:
+        # A code of the scenario's own says what happened: then nothing is claimed besides. Of the
+        # statuses from 500 on those above come from what stands before the service.
+        is_retryable = status in _LATER or (status > _BROKEN and may_retry)
+        code = _code_of(status, op)
+    words = message or MESSAGES[Code(code)]
+    return problem(status, code, words, resource, is_retryable=is_retryable)
 
 
 def _code_of(status: int, op: str) -> Code:
+    """The code that a genuine refusal of an operation with this status has: of the operation, else
+    of its kind of object, else of any."""
     kind, _, verb = op.partition(".")
-    names_none = verb in _ABOUT_NONE and status == _NOT_FOUND
-    codes = (_CODES.get((status, about)) for about in (*(() if names_none else (op, kind)), ""))
-    return next((code for code in codes if code is not None), Code.UNKNOWN_ERROR)
+    candidates = [op, kind, _ANY_OPERATION]
+    if verb in _ABOUT_NONE and status == _NOT_FOUND:
+        candidates = [_ANY_OPERATION]
+    for about in candidates:
+        code = _CODES.get((status, about))
+        if code is not None:
+            return code
+    return Code.UNKNOWN_ERROR
 
 
+_ANY_OPERATION = ""
 _NOT_FOUND, _BROKEN = 404, 500
 _ABOUT_NONE = ("create", "search")
 """Operations that name no object of their own kind, which therefore cannot be missing."""

@@ -1,5 +1,10 @@
-"""JSON schemas of everything that goes over the wire, made from the types that say how it is read
-and written."""
+"""JSON schemas of everything that goes over the wire, for the OpenAPI documents.
+
+They are made of the types that say how it is read and written, so they cannot say anything else:
+schemas of bodies by pydantic from the classes in ``bodies``, schemas of answers from the words of
+the table of replies (``replies.csv``). Examples are put together from ``examples.json``, field by
+field.
+"""
 
 import json
 import re
@@ -61,7 +66,8 @@ class _Untitled(GenerateJsonSchema):
 
 @cache
 def _of_bodies(bodies: frozenset[type[Body]]) -> Mapping[str, Schema]:
-    """The schemas of bodies and of those inside them, by name."""
+    """The schemas of bodies and of those inside them, by name; in the order of names, as a
+    set of classes has none."""
     wanted: Any = [(body, "validation") for body in bodies]
     _, made = models_json_schema(wanted, ref_template=REFERENCE, schema_generator=_Untitled)
     named = sorted(made.get("$defs", {}).items())
@@ -95,16 +101,19 @@ class Schemas:
         word."""
         if holds in _HELD:
             return dict(_HELD[holds])
-        if (inner := holds.removesuffix(" if any")) != holds:
-            return self.reply(inner)
-        if (inner := holds.removesuffix(" or null")) != holds:
-            return {"anyOf": [self.reply(inner), {"type": "null"}]}
-        if (inner := holds.removeprefix("list of ")) != holds:
-            return {"type": "array", "items": self.reply(inner)}
-        if (inner := holds.removeprefix("map of ")) != holds:
-            return {"type": "object", "additionalProperties": self.reply(inner)}
+        if holds.endswith(" if any"):
+            # Then it is not required, which the object around it says.
+            return self.reply(holds.removesuffix(" if any"))
+        if holds.endswith(" or null"):
+            return {"anyOf": [self.reply(holds.removesuffix(" or null")), {"type": "null"}]}
+        if holds.startswith("list of "):
+            return {"type": "array", "items": self.reply(holds.removeprefix("list of "))}
+        if holds.startswith("map of "):
+            inner = self.reply(holds.removeprefix("map of "))
+            return {"type": "object", "additionalProperties": inner}
         name = self.name_of(holds)
         if name not in self.named:
+            # The name is there first: a reply may hold another of its kind.
             self.named[name] = {}
             self.named[name].update(self._object(reply_type(holds)))
         return {"$ref": REFERENCE.format(model=name)}
@@ -115,14 +124,21 @@ class Schemas:
         return reply if short in self._bodies else short
 
     def _object(self, kind: ReplyType) -> Schema:
-        required = [
-            name
-            for name, holds in kind.fields.items()
-            if not kind.some and not holds.endswith(" if any")
-        ]
+        """The schema of an object of answers. A client may count on every field, null or not,
+        unless the table says ``if any`` of it or ``some`` of the whole."""
         properties = {name: self.reply(holds) for name, holds in kind.fields.items()}
-        named = {"type": "object", "description": kind.meaning, "properties": properties}
-        return {**named, "required": required} if required else named
+        schema: Schema = {
+            "type": "object",
+            "description": kind.meaning,
+            "properties": properties,
+        }
+        if not kind.some:
+            required = [
+                name for name, holds in kind.fields.items() if not holds.endswith(" if any")
+            ]
+            if required:
+                schema["required"] = required
+        return schema
 
     def parameters(self, path: str, query: type[Body] | None) -> list[Schema]:
         """The placeholders of a path and the fields of a query, as parameters."""
@@ -135,21 +151,20 @@ class Schemas:
             }
             for name in PLACEHOLDER.findall(path)
         ]
-        schema = self.named[query.__name__] if query is not None else {}
+        if query is None:
+            return placed
+        schema = self.named[query.__name__]
         required = set(schema.get("required", ()))
-        return placed + [
-            {
-                "name": name,
-                "in": "query",
-                "required": name in required,
-                **({"description": field["description"]} if "description" in field else {}),
-                "schema": _without_null(field),
-            }
-            for name, field in schema.get("properties", {}).items()
-        ]
+        for name, field in schema.get("properties", {}).items():
+            parameter: Schema = {"name": name, "in": "query", "required": name in required}
+            if "description" in field:
+                parameter["description"] = field["description"]
+            placed.append({**parameter, "schema": _without_null(field)})
+        return placed
 
     def example(self, schema: Schema) -> dict[str, Any]:
-        """An example of a body: its required fields and the usual ones, all invented."""
+        """An example of a body: its required fields and the usual ones, all invented. It is what
+        people send first, so it must be accepted as it stands."""
         schema = self._resolved(schema)
         required = set(schema.get("required", ()))
         shown: dict[str, Any] = {}
@@ -165,11 +180,14 @@ class Schemas:
         return shown
 
     def _resolved(self, schema: Schema) -> Schema:
+        """The schema that a reference leads to; any other is itself."""
         reference = schema.get("$ref", "")
         return self.named[reference.removeprefix(_PREFIX)] if reference else schema
 
 
 def _without_null(field: Schema) -> Schema:
+    """The schema of a field where null cannot be written, as in a query, or need not be, as in an
+    example: of several options those that remain."""
     plain = {key: value for key, value in field.items() if key not in ("default", "description")}
     options = [option for option in plain.get("anyOf", ()) if option != {"type": "null"}]
     if len(options) == 1:
@@ -178,6 +196,8 @@ def _without_null(field: Schema) -> Schema:
 
 
 def _any_example(name: str, schema: Schema) -> object:
+    """An example of a required field that ``examples.json`` does not name: its first word, or what
+    stands for its type; None for any other."""
     options = [schema, *schema.get("anyOf", ())]
     for option in options:
         if "enum" in option:
@@ -199,8 +219,10 @@ _TYPES: Mapping[str, Any] = {
 
 
 def _fits(schema: Schema, value: object) -> bool:
-    options = [schema, *schema.get("anyOf", ())]
-    allowed = [
-        option for option in options if isinstance(value, _TYPES.get(option.get("type", ""), ()))
-    ]
-    return any(value in option.get("enum", [value]) for option in allowed)
+    """Whether an example, which is looked up by the name of a field alone, is of the type of this
+    field and one of its words: ``type`` is one thing in a provider and another in a list."""
+    for option in (schema, *schema.get("anyOf", ())):
+        is_of_type = isinstance(value, _TYPES.get(option.get("type", ""), ()))
+        if is_of_type and value in option.get("enum", [value]):
+            return True
+    return False

@@ -25,7 +25,8 @@ from mockserver.wire.resources import card_reply, customer_reply, payment_method
 def webhook_body(
     message_id: str, message: WebhookMessage, notice: Notice, assumed: Assumed
 ) -> dict[str, object]:
-    """The body of a webhook: the object of an event, in the voice of its sandbox."""
+    """The body of a webhook: the object of an event as it was at that moment, in the voice of its
+    sandbox. Each try of it has the same body, as its signature is of these bytes."""
     at, data = iso(notice.at), _data(notice, profile_of(assumed))
     meta = {
         "messageId": message_id,
@@ -42,6 +43,8 @@ def webhook_text(value: object, assumed: Assumed) -> bytes:
 
 
 def _data(notice: Notice, profile: WireProfile) -> object:
+    """What a webhook says of its object, by the kind of that; what a scenario sends of its own has
+    no kind, and goes as it is."""
     match notice.kind:
         case None:
             return notice.data
@@ -63,8 +66,9 @@ def transaction(charge: Charge, profile: WireProfile) -> dict[str, object]:
     """A charge as webhooks report it: cut down, and without members that are null. Amounts have the
     digits that they came with, and a cost, which is worked out, all those of its currency."""
     instrument = charge.instrument
-    card: Any = card_reply(instrument.card, profile)
-    shown_card = card and {name: card[name] for name in reply_type("TransactionCardReply").fields}
+    card, shown_card = card_reply(instrument.card, profile), None
+    if card is not None:
+        shown_card = {name: card[name] for name in reply_type("TransactionCardReply").fields}
     information = {
         "paymentMethodId": instrument.payment_method_id,
         "type": instrument.type.value,
@@ -109,11 +113,16 @@ def about_of(body: object) -> dict[str, str]:
     """What the data of a webhook are about, as a row of a list tells it; empty for a body that is
     none of a webhook."""
     data = members_of(members_of(body).get("data"))
-    told = {name: _told(data[name]) for name in _TOLD if name in data}
-    return {name: text for name, text in told.items() if text is not None}
+    told: dict[str, str] = {}
+    for name in _TOLD:
+        text = _told(data.get(name))
+        if text is not None:
+            told[name] = text
+    return told
 
 
 def _told(value: object) -> str | None:
+    """A member as a row of a list has room for it; None of what is no text and no number."""
     match value:
         case str():
             return mask_start(value, _LONGEST_TOLD)
@@ -150,4 +159,4 @@ def _present(value: Any) -> Any:
         return list(map(_present, value))
     if not isinstance(value, dict):
         return value
-    return {name: _present(one) for name, one in value.items() if one is not None}
+    return {name: _present(member) for name, member in value.items() if member is not None}

@@ -4,8 +4,9 @@ Source: docs/spec/service.md, Batches.
 """
 
 from collections.abc import Awaitable
+from functools import partial
 
-from mockserver.domain.batch import LINES, result_rows, write_rows
+from mockserver.domain.batch import LINES, BatchRow, WrittenRows, result_rows, write_rows
 from mockserver.engine import batches, searches
 from mockserver.engine.step import Step
 from mockserver.web.operations import shown
@@ -25,11 +26,12 @@ def create(call: OperationCall[BatchCreation, None]) -> Members:
 
 
 def read_batch_ahead(_: Runner, step: Step) -> Awaitable[object] | None:
-    """Reads the transactions of a long batch that is being submitted."""
+    """Reads the transactions of a long batch that is being submitted, in a thread: 10 MB of lines
+    take seconds, and others are served meanwhile. A short one is read in the step."""
     text = step.asked.request.get("batch")
     if not isinstance(text, str) or len(text) <= _LONG:
         return None
-    return in_thread(lambda: batches.reading(step, text))
+    return in_thread(partial(batches.reading, step, text))
 
 
 def get_status(call: OperationCall[None, None]) -> Members:
@@ -43,11 +45,17 @@ def get(call: OperationCall[None, None]) -> Members:
 
 
 def write_results_ahead(_: Runner, step: Step) -> Awaitable[object] | None:
-    """Writes the results of a long batch."""
+    """Writes the results of a long batch, piece by piece, with others in between. They change while
+    the batch is charged, so no thread may read them."""
     batch = step.sandbox.batches.get(step.asked.path["batch_id"])
     if batch is None or len(batch.rows) <= LINES:
         return None
-    return for_each(result_rows(batch), lambda rows: write_rows(rows, batch.status))
+
+    def write(rows: list[BatchRow]) -> WrittenRows:
+        # Its state may change with the last row, while this goes on.
+        return write_rows(rows, batch.status)
+
+    return for_each(result_rows(batch), write)
 
 
 LIST = ListOf(searches.BATCHES, "BatchesReply", BatchQuery)

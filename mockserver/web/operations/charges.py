@@ -80,7 +80,8 @@ def refund(call: OperationCall[None, RefundQuery]) -> bytes:
 
 def refund_or_void(call: OperationCall[None, RefundQuery]) -> bytes:
     """``DELETE /charge/<id>``: void an authorised charge when no amount and no comment are given,
-    else refund."""
+    else refund. The document shows this path for both, so which of them is meant must be read out
+    of the request and the charge, unless the assumption ``charge.on_delete_path`` says."""
     meaning = call.step.assume("charge.on_delete_path")
     if meaning == "refund_or_void":
         is_bare = call.query.amount is None and call.query.comment is None

@@ -23,7 +23,8 @@ def reference_data(call: OperationCall[None, None]) -> Members:
 
 
 def offered(call: OperationCall[None, OfferQuery]) -> Members:
-    """Which ways to pay are offered for an amount and a currency."""
+    """Which ways to pay are offered for an amount and a currency: a checkout shows the buttons
+    that are named here. Google and Apple Pay are offered by every provider that takes wallets."""
     query, sandbox = call.query, call.sandbox
     offer = providers.offer(call.step, query.amount, query.currency, query.card_provider_id)
     three_ds = None
@@ -32,7 +33,7 @@ def offered(call: OperationCall[None, OfferQuery]) -> Members:
     cards, challengers = offer.able[Capability.CARD], offer.able[Capability.THREE_DS]
     pay_to, wallets = offer.able[Capability.PAYTO], offer.able[Capability.WALLET]
     network_tokens = offer.able[Capability.NETWORK_TOKEN]
-    challengers_shown = [reply_of("ThreeDsProvider", one) for one in challengers]
+    challengers_shown = [reply_of("ThreeDsProvider", provider) for provider in challengers]
     host = urlsplit(sandbox.config.public_url).hostname or ""
     return reply_of(
         "InfoProvidersReply",
@@ -56,11 +57,11 @@ def offered(call: OperationCall[None, OfferQuery]) -> Members:
         applePayProviders=[
             reply_of(
                 "ApplePayProvider",
-                one,
-                merchantIdentifier=f"merchant.{one.provider_id}",
+                provider,
+                merchantIdentifier=f"merchant.{provider.provider_id}",
                 domainName=host,
             )
-            for one in wallets
+            for provider in wallets
         ],
         networkTokenProviders=[
             reply_of("NetworkTokenProvider", provider) for provider in network_tokens
@@ -85,7 +86,8 @@ def default_fallback(call: OperationCall[None, None]) -> Members:
 
 
 def version(call: OperationCall[None, None]) -> Members:
-    """The release of the service; text after the first ``-`` of a key names the region."""
+    """The release of the service. A published key says its region behind its first ``-``; of any
+    other key the assumption ``version.region`` says it."""
     _, _, suffix = call.sandbox.key.partition("-")
     is_region = suffix in ROWS["version.region"].kind.allowed.split(" | ")
     released = iso(parse_instant(call.step.assume("version.released")))

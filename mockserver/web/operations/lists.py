@@ -1,8 +1,13 @@
 """The lists of the payments API: one page of rows, each as an operation on that one object shows
-it."""
+it.
+
+A list is an object (``ListOf``), not a function, as each needs two: one shows the page, in the step
+(``__call__``); one finds it before the step where the table is long (``find``), as nobody else is
+served while a step lasts. A page is found as of one instant, whichever of the two has found it.
+"""
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from mockserver.domain.errors import Invalid, invalid
 from mockserver.engine import searches
@@ -40,14 +45,19 @@ class ListOf(Generic[R, Q]):
     ) -> None:
         self._wanted = wanted
         self.query = query
+        # Of the members of such a reply one is the list of rows; the others count.
         fields = reply_type(reply).fields
-        [row_reply] = (
-            held.removeprefix(_EACH) for held in fields.values() if held.startswith(_EACH)
-        )
-        self._fields = {name: held.startswith(_EACH) for name, held in fields.items()}
-        self._show = show or (lambda call, row: reply_of(row_reply, row))
+        [self._rows_name] = (name for name, held in fields.items() if held.startswith(_EACH))
+        self._row_reply = fields[self._rows_name].removeprefix(_EACH)
+        self._names = list(fields)
+        self._show = show or self._show_plainly
+
+    def _show_plainly(self, call: Call, row: R) -> Members:
+        """A row as its own reply says."""
+        return reply_of(self._row_reply, row)
 
     def __call__(self, call: OperationCall[None, Q]) -> bytes:
+        """The page of the query, as JSON."""
         query = searches.query_of(call.step, self._wanted, vars(call.query))
         page = call.ready or self._wanted.table(call.sandbox).search(query)
         show, texts, size = self._show, list[bytes](), 0
@@ -64,11 +74,12 @@ class ListOf(Generic[R, Q]):
                 raise invalid({"Limit": words})
         return self._wrapped(page, texts)
 
-    def _wrapped(self, page: Any, rows: list[bytes]) -> bytes:
-        """The page as JSON: the rows are written already, all other members are numbers."""
-        members = {
-            name: [] if is_rows else getattr(page, name) for name, is_rows in self._fields.items()
-        }
+    def _wrapped(self, page: ListPage[R], rows: list[bytes]) -> bytes:
+        """The page as JSON. The rows are texts already, and to read them only to write them again
+        would take longest of all: so an empty list is written, and they are put into it. All other
+        members are numbers, so the first bracket that closes is that of the list."""
+        members = {name: getattr(page, name, None) for name in self._names}
+        members[self._rows_name] = []
         begin, closing, end = dumps(members).partition(b"]")
         return b"".join((begin, b",".join(rows), closing, end))
 
@@ -78,7 +89,8 @@ class ListOf(Generic[R, Q]):
         asked, table = step.asked.request, self._wanted.table(step.sandbox)
         if len(table) <= STEP_ROWS or not isinstance(asked, Fields):
             return None
-        # The step that shows the page notes which assumptions it rests on.
+        # A step of its own, as to read the query notes assumptions: the step that shows the page
+        # notes them itself.
         trial = Step(step.sandbox, step.asked)
         try:
             query = searches.query_of(trial, self._wanted, vars(asked.typed(self.query)))

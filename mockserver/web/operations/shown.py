@@ -18,6 +18,7 @@ from mockserver.engine import customers, payment_links, providers, three_ds
 from mockserver.web.operations.route import OperationCall
 from mockserver.web.request import Reply
 from mockserver.wire import resources
+from mockserver.wire.profile import WireProfile
 from mockserver.wire.refusals import declined
 from mockserver.wire.replies import Members, reply_of
 
@@ -26,20 +27,22 @@ Call = OperationCall[object, object]
 
 
 def begun_charge(call: Call, made: Charge) -> bytes | Reply:
-    """A charge that was just begun; one that failed may be an error (assumption
-    ``charge.declined_reply``)."""
+    """A charge that was just begun; one that failed is answered as a charge or as an error
+    (assumption ``charge.declined_reply``). Asked for later, it is a charge in either case."""
     if made.status is ChargeState.FAILED and call.step.assume("charge.declined_reply") == "error":
         return Reply(*declined(made, call.resource))
     return _charge_text(call, made)
 
 
 def charge(call: Call, row: Charge) -> bytes:
-    """A charge: the same text until it changes."""
+    """A charge. It is the same text until the charge changes, and the table keeps it with the row:
+    who polls for a status asks again and again. Another profile writes another text."""
     table = call.step.sandbox.charges
-    kept = table.derived(row)
-    if kept is not None and kept[0] is call.profile:
-        known: bytes = kept[1]
-        return known
+    kept: tuple[WireProfile, bytes] | None = table.derived(row)
+    if kept is not None:
+        profile, text = kept
+        if profile is call.profile:
+            return text
     text = _charge_text(call, row)
     table.derive(row, (call.profile, text))
     return text
@@ -128,11 +131,14 @@ def vault_item(call: Call, row: VaultItem) -> Members:
 
 def vault_secrets(call: Call, row: VaultItem) -> Members:
     """A vault item with number and, while it is held, ccv."""
-    number, ccv = (row.number, row.ccv) if call.profile.shows_secrets else (None, None)
+    number = ccv = None
+    if call.profile.shows_secrets:
+        number, ccv = row.number, row.ccv
     return reply_of("VaultSecretsReply", row, **_vault_facts(call, row), cardNumber=number, ccv=ccv)
 
 
 def _vault_facts(call: Call, row: VaultItem) -> Members:
+    """What both answers say of the card."""
     return {
         "maskedCardNumber": call.profile.masked(row.facts),
         "hasCvv": row.ccv_state is CcvState.HELD,

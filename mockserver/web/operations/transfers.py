@@ -31,7 +31,8 @@ def settlements(call: OperationCall[None, SettlementQuery]) -> list[Members]:
 
 
 async def settle_ahead(_: Runner, step: Step) -> None:
-    """Finds out on which days charges moved money: nothing but this list asks for it."""
+    """Lets the index learn on which days charges moved money, a few thousand a step: nothing but
+    this list asks for it, so nobody pays for it before."""
     await learn(step.sandbox.charges, "money_day")
 
 

@@ -7,5 +7,9 @@ A class has one field for each member of the JSON object; ``paymentMethodId`` is
 the command, to the stored object and to the answer. A field that no command takes is read, checked
 and forgotten, as the service does with it.
 
+Null means absent. So a flag whose default is true is read ``is not False``, one whose default is
+false ``is True``. A field is required here only where every published client sends it; what else
+must be there is an assumption, which the engine asks.
+
 Sources: docs/spec/service.md; docs/spec/published-facts.md, 1.2, 1.3, 2, 3, 8 (rows 7-16).
 """

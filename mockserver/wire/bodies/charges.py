@@ -102,7 +102,8 @@ class ChargeFields(Body):
     )
 
     def charge(self, source: ChargeSource) -> NewCharge:
-        """The payment that is asked for, taken from ``source``."""
+        """The payment that is asked for, taken from ``source``: every way to pay has the same
+        fields besides, so each body below says its source and leaves the rest to this."""
         payer = self.payer()
         return NewCharge(
             source=source,
@@ -122,7 +123,8 @@ class ChargeFields(Body):
         )
 
     def payer(self) -> Payer | None:
-        """Who pays, None when the body names nobody (assumption ``charge.customer_summary``).
+        """Who pays, None when the body names nobody: an answer shows a payer or null (assumption
+        ``charge.customer_summary``), never one of whom nothing is known.
 
         The reference of the body is that of the order, not of the payer.
         """
@@ -148,7 +150,8 @@ class LocatedCharge(ChargeFields):
 
 
 class CardCharge(LocatedCharge):
-    """Charge a card, provider chosen by cost."""
+    """Charge a card, provider chosen by cost. Only with a card are a payer's names limited to 40
+    characters."""
 
     payment_information: CardRequestInformation | None = None
     first_name: Text40 | None = None
@@ -159,7 +162,8 @@ class CardCharge(LocatedCharge):
         return self.charge(self.card(provider_id=None))
 
     def card(self, provider_id: str | None) -> CardSource:
-        """The card to charge; a body without one is refused later, with all its other faults."""
+        """The card to charge. A body without one is refused by the engine, which also finds what
+        else is wrong with the payment: a client learns of all its faults at once."""
         if self.payment_information is None:
             return CardSource(provider_id=provider_id, is_given=False)
         return self.payment_information.source(provider_id)
@@ -307,19 +311,19 @@ class WalletCharge(ChargeFields):
 
     def command(self, provider_id: str | None) -> NewCharge:
         """Charge the wallet through ``provider_id``, which header, query or body name, or through
-        any that can."""
+        any that can. The encrypted payment data are not read: only a provider could, so the card is
+        what the wallet shows of it."""
         shown = self.token.payment_method
         if shown is None:
-            return self.charge(
-                WalletSource(display_name=None, network=None, provider_id=provider_id)
+            shown = WalletPaymentMethod()
+        return self.charge(
+            WalletSource(
+                display_name=shown.display_name,
+                network=shown.network,
+                provider_id=provider_id,
+                kind=_WALLETS.get((shown.type or "").lower()),
             )
-        wallet = WalletSource(
-            display_name=shown.display_name,
-            network=shown.network,
-            provider_id=provider_id,
-            kind=_WALLETS.get((shown.type or "").lower()),
         )
-        return self.charge(wallet)
 
 
 class CheckoutCharge(ChargeFields):

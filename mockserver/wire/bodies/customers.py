@@ -37,8 +37,8 @@ class CustomerFields(PersonFields):
     def first_terms(
         self, metadata: Mapping[str, str] | None, fallback: str | None = None
     ) -> MethodTerms:
-        """The terms of that first payment method: its webhooks go to the customer's receiver
-        too."""
+        """The terms of that first payment method, which has no terms of its own in the body: it
+        becomes the default, and its webhooks go to the customer's receiver too."""
         return MethodTerms(
             email=self.email,
             ip=self.ip,

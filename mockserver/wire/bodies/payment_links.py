@@ -77,7 +77,8 @@ _WALLETS: Mapping[LinkPaymentType, PaymentType] = {
     for kind in LinkPaymentType
     if kind is not LinkPaymentType.PAYTO
 }
-"""What a charge shows as the type of a payment that was not made by card."""
+"""What a charge shows as the type of a payment that was not made by card. PayTo is none of them: a
+charge of that type has an agreement, which the page of a link does not ask for."""
 
 
 class LinkPaymentInput(Body):
@@ -99,6 +100,9 @@ class LinkPaymentInput(Body):
         )
 
     def _source(self) -> ChargeSource:
+        """What the payer pays with. Of another way than a card nothing but its name is known: the
+        page only simulates the wallet or the bank behind it. A card that is missing is refused by
+        the engine, with everything else that is wrong."""
         if self.payment_type is not LinkPaymentType.CARD:
             return WalletSource(
                 display_name=self.payment_type.value,

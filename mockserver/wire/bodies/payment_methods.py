@@ -264,15 +264,16 @@ class NewPayToAgreement(StoringTerms):
 
     def command(self) -> NewPayToMethod:
         """Ask the payer for the agreement."""
+        pay_id = None
+        if self.payer_pay_id_details is not None:
+            pay_id = self.payer_pay_id_details.command()
         return NewPayToMethod(
             payer_name=self.payer_name,
             description=self.description,
             maximum_amount=self.maximum_amount,
             provider_id=self.provider_id,
             terms=self.terms(),
-            pay_id=None
-            if self.payer_pay_id_details is None
-            else self.payer_pay_id_details.command(),
+            pay_id=pay_id,
         )
 
 

@@ -68,6 +68,9 @@ class ProviderFields(Body):
 
     def command(self) -> ProviderDetails:
         """The provider as it is described; what is not given stays."""
+        costs = None
+        if self.cost_data is not None:
+            costs = tuple(row.command() for row in self.cost_data)
         return ProviderDetails(
             type=self.type,
             name=self.name,
@@ -78,15 +81,15 @@ class ProviderFields(Body):
             fallback_provider_id=self.fallback_provider_id,
             authentication=self.authentication_parameters,
             additional=self.additional_parameters,
-            costs=None
-            if self.cost_data is None
-            else tuple(row.command() for row in self.cost_data),
+            costs=costs,
             hide=_conditions(self.hide_configuration),
             require=_conditions(self.require_configuration),
         )
 
 
 def _conditions(rows: list[Condition] | None) -> tuple[ProviderCondition, ...] | None:
+    """The conditions of a list; None, which changes nothing, where a body has no list. An empty
+    list takes away those that there were."""
     return None if rows is None else tuple(row.command() for row in rows)
 
 

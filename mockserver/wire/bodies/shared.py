@@ -1,5 +1,6 @@
 """What bodies of several resources hold: addresses, payers, cards, bank accounts, receivers; and
-the query that all lists take."""
+the query that all lists take. A field stands here once, so that a card is read alike whether it is
+charged, stored or made a token of."""
 
 from pydantic import Field
 

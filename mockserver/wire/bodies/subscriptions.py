@@ -26,7 +26,8 @@ class EndAfterFields(Body):
     date: Moment | None = None
 
     def command(self) -> EndAfter | None:
-        """The end, None when nothing ends it."""
+        """The end, None when nothing ends it. A count or an amount of 0 would be over before the
+        first payment, so it cannot be meant."""
         end = EndAfter(count=self.count or None, amount=self.amount or None, date=self.date)
         return None if end == EndAfter() else end
 
@@ -78,7 +79,8 @@ class SubscriptionCreation(Body):
 
 
 class SubscriptionChange(Body):
-    """What to change; ``endAfter``, ``retry`` and ``webhook`` are replaced as a whole."""
+    """What to change; ``endAfter``, ``retry`` and ``webhook`` are replaced as a whole. What is not
+    given, or null, stays: so no default is filled in here, unlike in a creation."""
 
     amount: Number | None = None
     currency: Text | None = None

@@ -29,10 +29,11 @@ class CardTokenFields(CardVaulting):
         self, provider_id: str | None, amount: Decimal | None = None, currency: str | None = None
     ) -> NewCardToken:
         """The token to make; without a provider the cheapest one for the amount takes the card."""
+        details = None
+        if self.payment_information is not None:
+            details = self.payment_information.command()
         return NewCardToken(
-            details=None
-            if self.payment_information is None
-            else self.payment_information.command(),
+            details=details,
             provider_id=provider_id,
             vault_card=self.vault_card is True,
             expiry=self.vault_expiry(),
