@@ -228,7 +228,7 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
         for order in orders_of(sandbox, key):
             figures, currency = order.figures, order.currency
             net = f", net {money_text(figures.net, currency)}" if figures.net else ""
-            lines.append(f"{printable(mask_text(key[1]))}: {figures.in_words(currency)}{net}")
+            lines.append(f"{printable(mask_text(key.name))}: {figures.in_words(currency)}{net}")
     return lines
 
 
