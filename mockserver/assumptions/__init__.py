@@ -71,6 +71,7 @@ def _read_word(words: list[str], value: object) -> str:
 
 
 def _read_whole(low: int, high: int, value: object) -> int:
+    """A whole number within bounds, as a number or a text."""
     number = whole_of(value, low, high)
     if number is None:
         raise ValueError(f"got '{value}', wanted a whole number from {low} to {high}")
@@ -78,7 +79,7 @@ def _read_whole(low: int, high: int, value: object) -> int:
 
 
 def _read_duration(value: object) -> Micros:
-    # Nothing has no unit.
+    """A duration such as ``5m``. Nothing needs no unit."""
     if value == "0" or (type(value) is int and value == 0):
         return 0
     return parse_duration(str(value))
@@ -95,11 +96,13 @@ def _read_span(value: object) -> tuple[Micros, Micros]:
 
 
 def _show_span(span: tuple[Micros, Micros]) -> str:
+    """The same in the words in which it may be given."""
     shortest, longest = map(duration_text, span)
     return shortest if shortest == longest else f"{shortest}..{longest}"
 
 
 def _read_number(value: object) -> Decimal:
+    """An amount of 0 or more, exact: assumptions on amounts are compared with money."""
     number = number_of(str(value))
     if number is None or number < 0:
         raise ValueError(f"got '{value}', wanted a number of 0 or more")
@@ -108,15 +111,18 @@ def _read_number(value: object) -> Decimal:
 
 def _read_flow(value: object) -> tuple[Micros, ...]:
     """When a batch is created and started after it was submitted, and how long a row takes."""
-    parts = _read_durations(value)
-    if len(parts) != 3 or parts[0] > parts[1]:
-        raise ValueError(
-            f"got '{value}', wanted three durations, the second no shorter than the first"
-        )
-    return parts
+    durations = _read_durations(value)
+    if len(durations) == 3:
+        created, started, _ = durations
+        # A batch cannot be started before it is created.
+        if created <= started:
+            return durations
+    raise ValueError(f"got '{value}', wanted three durations, the second no shorter than the first")
 
 
 def _read_pauses(value: object) -> tuple[Micros, ...]:
+    """The pauses between the tries of a webhook: one more try than there are pauses. The word
+    ``never`` is read before (``_or_word``)."""
     pauses = _read_durations(value)
     if not 1 <= len(pauses) <= 20:
         raise ValueError(f"got '{value}', wanted never, or 1 to 20 durations such as 10s 1m 10m")
@@ -124,20 +130,25 @@ def _read_pauses(value: object) -> tuple[Micros, ...]:
 
 
 def _read_durations(value: object) -> tuple[Micros, ...]:
+    """Several durations with blanks between them."""
     return tuple(map(_read_duration, str(value).split()))
 
 
 def _show_durations(durations: tuple[Micros, ...]) -> str:
+    """The same as a text; none at all is ``never``, as only pauses can be none."""
     return " ".join(map(duration_text, durations)) or "never"
 
 
 def _read_text(value: object) -> str:
+    """A text that is sent as it is, such as in a header, where no line end may stand."""
     if not isinstance(value, str) or not value or not value.isprintable():
         raise ValueError(f"got '{value}', wanted a text of printable characters")
     return value
 
 
 def _read_currency(value: object) -> str:
+    """The code of a currency in capitals. Its refusal is worded for a field of a request: here only
+    the words count."""
     try:
         return currency(str(value)).code
     except Invalid as refused:
@@ -145,6 +156,7 @@ def _read_currency(value: object) -> str:
 
 
 def _read_date(value: object) -> str:
+    """A date-time, kept as its text: lists of the assumptions show what was given."""
     parse_instant(str(value))
     return str(value)
 
@@ -211,6 +223,8 @@ def _kind(allowed: str) -> ValueKind:
 def _row(
     *, key: str, documented: str, sdk: str, allowed: str, question: str, evidence: str
 ) -> Assumption:
+    """A row of the table. Where the column ``sdk`` is empty, both profiles answer the same. A value
+    that its own row does not allow stops the import."""
     kind = _kind(allowed)
     return Assumption(
         key,

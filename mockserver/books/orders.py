@@ -47,23 +47,23 @@ def key_of(charge: Charge) -> OrderKey:
     """The order that a charge belongs to. A renewal belongs to its subscription, whatever reference
     it carries; a charge that names nothing is an order by itself."""
     if charge.subscription_id is not None:
-        return "subscription", charge.subscription_id
+        return OrderKey("subscription", charge.subscription_id)
     # An empty reference names no order: charges that have one are not the same order.
     if charge.reference is not None and charge.reference.strip():
-        return "reference", charge.reference
-    return "charge", charge.charge_id
+        return OrderKey("reference", charge.reference)
+    return OrderKey("charge", charge.charge_id)
 
 
 def charges_of(sandbox: Sandbox, key: OrderKey) -> Iterator[Charge]:
     """The charges of an order, from the oldest on; one that is named by its id belongs to whatever
     order."""
-    kind, value = key
-    if kind == "charge":
-        charge = sandbox.charges.get(value)
+    if key.kind == "charge":
+        charge = sandbox.charges.get(key.name)
         if charge is not None:
             yield charge
         return
-    for charge in sandbox.charges.find(kind, value):
+    # Both other kinds are indexes of charges.
+    for charge in sandbox.charges.find(key.kind, key.name):
         # A subscription's charges may carry the reference of an order of its own.
         if key_of(charge) == key:
             yield charge
@@ -190,7 +190,7 @@ class ComparedBooks:
         self.rows = defaultdict[OrderKey, list[tuple[int, ShopRow]]](list)
         for place, row in enumerate(rows):
             self.rows[row.key].append((place, row))
-        self._named = {value for kind, value in self.rows if kind == "charge"}
+        self._named = {key.name for key in self.rows if key.kind == "charge"}
         self.unknown = defaultdict[OrderKey, list[Charge]](list)
         """The charges of which the books have no row, by their orders."""
         self.recent: Mapping[OrderKey, Sequence[Charge]] = {}
@@ -203,16 +203,17 @@ class ComparedBooks:
         currencies = list(dict.fromkeys(charge.currency for charge in self._charges(key)))
         if not currencies:
             return []
+        only, *others = currencies
         faults = list[tuple[int, BadRow]]()
-        name, joined = mask_start(key[1], _LONGEST_NAME), " and ".join(currencies)
+        name, joined = mask_start(key.name, _LONGEST_NAME), " and ".join(currencies)
         for place, row in self.rows[key]:
             if row.currency is not None:
                 continue
-            if len(currencies) > 1:
+            if others:
                 bad = BadRow("currency", f"missing, and {name} has charges in {joined}")
                 faults.append((place, bad))
                 continue
-            too_exact = too_exact_for(row, currencies[0])
+            too_exact = too_exact_for(row, only)
             if too_exact is not None:
                 faults.append((place, too_exact))
         return faults
@@ -240,7 +241,7 @@ class ComparedBooks:
     def _differences_of(self, key: OrderKey, charges: Sequence[Charge]) -> Iterator[BookDifference]:
         """What the books differ in if an order has just these charges."""
         orders = {order.currency: order for order in orders_of(self._sandbox, key, charges)}
-        name = mask_start(key[1], _LONGEST_NAME)
+        name = mask_start(key.name, _LONGEST_NAME)
         rows = defaultdict[str, list[ShopRow]](list)
         for _, row in self.rows.get(key, ()):
             # One that names no currency means the only one.
@@ -265,7 +266,7 @@ class ComparedBooks:
                 continue
             payment = self._payment_in(entry)
             if payment is not None and payment.reference:
-                in_vain["reference", payment.reference] = (
+                in_vain[OrderKey("reference", payment.reference)] = (
                     f"whose payment{payment.of_amount} was asked for and not made: {_ending(entry)}"
                 )
         return in_vain
@@ -322,7 +323,7 @@ class ComparedBooks:
         if key in self.unknown:
             return self.unknown[key]
         charges = charges_of(self._sandbox, key)
-        if key[0] == "charge":
+        if key.kind == "charge":
             return list(charges)
         return [charge for charge in charges if charge.charge_id not in self._named]
 
@@ -369,7 +370,7 @@ class Report:
             lines.append(Evidence(f"{entry.op}: {_ending(entry)}", entry.number))
         for delivery in deliveries[-_MOST_WEBHOOKS:]:
             lines.append(Evidence(_sending(delivery), delivery.entry, delivery.delivery_id))
-        about = {order.key[0]: item.belief.order, "currency": currency or None}
+        about = {order.key.kind: item.belief.order, "currency": currency or None}
         self._ledger.add(item.name, self._now, lines, **about)
 
     def _entries_of(self, order: OrderMoney) -> list[JournalEntry]:

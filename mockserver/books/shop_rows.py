@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 from mockserver.domain.charge import ZERO
 from mockserver.domain.csv_header import BYTE_ORDER_MARK, header_advice, shown_header
 from mockserver.domain.errors import nearest
+from mockserver.domain.figures import OrderKey
 from mockserver.domain.masking import mask_start
 from mockserver.domain.money import CURRENCIES, MAX_INTEGER_DIGITS, Currency, number_text, places
 from mockserver.domain.reading import number_of
@@ -90,7 +91,7 @@ class ShopRow:
     means, None where that is not known. ``payer`` is who shall have paid: a customer's id,
     reference or email."""
 
-    key: tuple[str, str]
+    key: OrderKey
     currency: str | None = None
     paid: Decimal | None = None
     refunded: Decimal | None = None
@@ -166,7 +167,7 @@ def read_row(row: object, mapped: Mapping[str, str] | None = None) -> ShopRow:
     known_state = (mapped or {}).get(folded, folded)
     payer = members.get("payer", "")
     return ShopRow(
-        key=(kind, str(name)),
+        key=OrderKey(kind, str(name)),
         currency=None if currency is None else currency.code,
         **amounts,
         state=state,

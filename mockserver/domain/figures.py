@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from decimal import Decimal
 from itertools import accumulate
-from typing import TypeAlias
+from typing import NamedTuple
 
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.clock import Micros
@@ -27,8 +27,13 @@ from mockserver.domain.transfer import Transfer
 TAKEN = frozenset({ChargeState.SUCCESS, ChargeState.PARTIAL_REFUND, ChargeState.REFUND})
 """States of a charge whose money has come in, though it may have been given back."""
 
-OrderKey: TypeAlias = tuple[str, str]
-"""What an order is known by: ``subscription``, ``reference`` or ``charge``, and its id or text."""
+
+class OrderKey(NamedTuple):
+    """What an order is known by: its ``kind`` is ``subscription``, ``reference`` or ``charge``, its
+    ``name`` the id or the text."""
+
+    kind: str
+    name: str
 
 
 @record

@@ -20,7 +20,7 @@ from typing import NamedTuple, TypeAlias
 
 from mockserver.domain.charge import ZERO
 from mockserver.domain.errors import nearest
-from mockserver.domain.figures import OrderMoney, money_text
+from mockserver.domain.figures import OrderKey, OrderMoney, money_text
 from mockserver.domain.money import CURRENCIES
 
 LONGEST = 1_000
@@ -98,7 +98,7 @@ class Invariant:
         """Where it does not hold, in words: each currency by itself, and with ``*`` each order.
         Empty texts where it does, so that a caller may pause, and nothing behind the first
         fault."""
-        money = {_Place(order.key[1], order.currency): order for order in orders}
+        money = {_Place(order.key.name, order.currency): order for order in orders}
         totals = defaultdict[str, Decimal](Decimal)
         for order in money.values():
             totals[order.currency] += order.figures.net
@@ -143,7 +143,7 @@ def _value_of(
         # The one function whose name is a currency.
         total = totals.get(name, ZERO)
         return _Value(total, f"the total is {money_text(total, name)}")
-    order = money.get(_Place(name, place.currency), OrderMoney(("", name), place.currency))
+    order = money.get(_Place(name, place.currency), OrderMoney(OrderKey("", name), place.currency))
     if term.function == "charges":
         count = len(order.charges)
         return _Value(Decimal(count), f"charges of {name} is {count}")

@@ -11,7 +11,7 @@ good, what else was made of it while it is one of the newest.
 """
 
 from collections.abc import Hashable
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mockserver.domain import cards
 from mockserver.domain.bounded_cache import Recent
@@ -22,11 +22,22 @@ MOST_INSTRUMENTS = 1_000
 """Instruments that are kept to be shared."""
 
 CardAsSent: TypeAlias = tuple[str | None, str | None, str | None, str | None]
-"""What is given of a card: number, expiry, cardholder, id of the 3-D Secure server transaction."""
+"""What is given of a card: number, expiry, cardholder, id of the 3-D Secure server transaction.
+Only compared as a whole; one is made for each payment, so it is a plain tuple."""
 
 
-Accepted: TypeAlias = tuple[Micros, tuple[cards.Card, Instrument]]
-"""A card that was accepted as it was given: the instant at which it expires, and what it became."""
+class EnteredCard(NamedTuple):
+    """A card as it may be remembered, and as something that can be charged and shown."""
+
+    card: cards.Card
+    instrument: Instrument
+
+
+class AcceptedCard(NamedTuple):
+    """What a card became that was accepted as it was given, and the instant at which it expires."""
+
+    expires: Micros
+    entered: EnteredCard
 
 
 class CardRegistry:
@@ -39,10 +50,8 @@ class CardRegistry:
         self.salt = salt
         self.facts: dict[str, cards.CardNumber] = {}
         self._by_prefix: dict[str, list[str]] = {}
-        self._instruments: Recent[cards.Card, tuple[cards.Card, Instrument]] = Recent(
-            MOST_INSTRUMENTS
-        )
-        self.accepted: Recent[CardAsSent, Accepted] = Recent(MOST_INSTRUMENTS)
+        self._instruments: Recent[cards.Card, EnteredCard] = Recent(MOST_INSTRUMENTS)
+        self.accepted: Recent[CardAsSent, AcceptedCard] = Recent(MOST_INSTRUMENTS)
         self.alike: dict[Hashable, object] = {}
 
     def known(self, number: str) -> cards.CardNumber | None:
@@ -62,16 +71,15 @@ class CardRegistry:
                 self._by_prefix.setdefault(prefix, []).append(facts.fingerprint)
         return known
 
-    def entered(self, card: cards.Card) -> tuple[cards.Card, Instrument]:
+    def entered(self, card: cards.Card) -> EnteredCard:
         """A card, and it as something that can be charged and shown. Payments with the same card
         share one: 220 bytes of a charge."""
         if card not in self._instruments:
-            self._instruments.put(
-                card, (card, Instrument(PaymentType.CARD, card, display_type=card.number.brand))
-            )
+            instrument = Instrument(PaymentType.CARD, card, display_type=card.number.brand)
+            self._instruments.put(card, EnteredCard(card, instrument))
         return self._instruments[card]
 
-    def accept(self, as_sent: CardAsSent, accepted: Accepted) -> None:
+    def accept(self, as_sent: CardAsSent, accepted: AcceptedCard) -> None:
         """Keep a card that was accepted; one whose number is not published is left: here it would
         be kept in the clear."""
         number, *_ = as_sent

@@ -34,7 +34,8 @@ from mockserver.domain.money import (
     exact,
     number_text,
 )
-from mockserver.domain.sources import CardDetails, CheckoutTransfer, Instrument
+from mockserver.domain.sources import CardDetails, CheckoutTransfer
+from mockserver.engine.card_registry import AcceptedCard, EnteredCard
 from mockserver.engine.step import Step
 
 PROVIDERS_OWN = "provider"
@@ -44,7 +45,7 @@ _NO_TEST_NUMBER = (
     "accepted a card number that is not a published test number; never use a real "
     "one (--test-cards-only refuses them)"
 )
-_EXPIRY = re.compile(r"(0?[1-9]|1[0-2])\s*/\s*((?:20)?[0-9]{2})")
+_EXPIRY = re.compile(r"(?P<month>0?[1-9]|1[0-2])\s*/\s*(?P<year>(?:20)?[0-9]{2})")
 _DOCUMENTED_EXPIRY = re.compile(r"(?:0[1-9]|1[0-2])/[0-9]{2}")
 _TRANS_ID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 PARTED = "got blanks or hyphens between the digits, wanted digits alone"
@@ -119,7 +120,7 @@ def check_transfer(
 
 def check_card(
     step: Step, details: CardDetails | None, faults: Faults, *, skip_expiry_check: bool = False
-) -> tuple[Card, Instrument] | None:
+) -> EnteredCard | None:
     """The card as it may be remembered, and as something that can be charged; or None with at least
     one fault added.
 
@@ -135,13 +136,12 @@ def check_card(
         )
         return None
     as_sent = details.number, details.expiry, details.cardholder, details.three_ds_server_trans_id
-    expires, accepted = sandbox.cards.accepted.get(as_sent) or (0, None)
-    if accepted is not None and details.ccv and sandbox.now < expires:
+    accepted = sandbox.cards.accepted.get(as_sent)
+    if accepted is not None and details.ccv and sandbox.now < accepted.expires:
         # Tests pay with the same few cards: their checks are made once. What stays to be asked are
         # the ccv, which nobody keeps, and the clock.
-        card, _ = accepted
-        check_ccv(details.ccv, card.number, faults)
-        return accepted
+        check_ccv(details.ccv, accepted.entered.card.number, faults)
+        return accepted.entered
     facts = faults.attempt(check_number, step, details.number)
     if details.ccv is None and step.assume("card.ccv") == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
@@ -156,12 +156,12 @@ def check_card(
     if facts is None or (is_dated and expiry is None):
         return None
     card = Card(facts, expiry, details.cardholder, bool(details.ccv), trans_id)
-    accepted = sandbox.cards.entered(card)
+    entered = sandbox.cards.entered(card)
     # One in another form is checked anew each time: it is a finding, and assumptions may refuse it.
     is_documented = details.number == clean(details.number or "") and details.expiry == expiry
     if details.ccv and expiry is not None and is_documented and not faults:
-        sandbox.cards.accept(as_sent, (_end_of(expiry), accepted))
-    return accepted
+        sandbox.cards.accept(as_sent, AcceptedCard(_end_of(expiry), entered))
+    return entered
 
 
 def check_number(step: Step, number: str | None) -> CardNumber:
@@ -251,7 +251,7 @@ def read_expiry(expiry: str) -> tuple[str, int] | None:
     match = _EXPIRY.fullmatch(expiry.strip())
     if match is None:
         return None
-    month, year = int(match[1]), int(match[2][-2:])
+    month, year = int(match["month"]), int(match["year"][-2:])
     return f"{month:02d}/{year:02d}", (2000 + year) * 12 + month
 
 

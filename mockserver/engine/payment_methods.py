@@ -179,7 +179,7 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     if wanted.number and item is not None:
         # Another method may share the item, so the new number gets one of its own.
         vault_id = vault.store(step, changed.number, wanted.number, None, item.expires).vault_id
-    _, instrument = sandbox.cards.entered(changed)
+    instrument = sandbox.cards.entered(changed).instrument
     after = replace(method, instrument=instrument, metadata=metadata, vault_id=vault_id)
     _show_card_on_network_token(step, method, changed)
     return step.change(method, after, "updated")
@@ -366,11 +366,11 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
     intake.check_ccv(command.ccv, card.number if card is not None else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
-    _, instrument = sandbox.cards.entered(replace(card, ccv_given=bool(command.ccv or item.ccv)))
+    entered = sandbox.cards.entered(replace(card, ccv_given=bool(command.ccv or item.ccv)))
     draft = _draft(
         sandbox,
         provider,
-        instrument,
+        entered.instrument,
         command.terms,
         email=method.email,
         ip=method.ip,

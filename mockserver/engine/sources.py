@@ -106,8 +106,7 @@ def _card(
         provider = providers.named(step.sandbox, source.provider_id, Capability.CARD)
         if accepted is None:
             return None
-        _, instrument = accepted
-        return ChargePlan(provider, instrument, verified=verified)
+        return ChargePlan(provider, accepted.instrument, verified=verified)
     if accepted is None or faults:
         # Prices depend on the card, the amount and the currency.
         return None

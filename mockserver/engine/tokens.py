@@ -38,7 +38,7 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     faults = Faults()
     details = command.details
     accepted = intake.check_card(step, details, faults)
-    checked_card = accepted[0] if accepted is not None else None
+    checked_card = accepted.card if accepted is not None else None
     provider = faults.attempt(_card_provider, step, command, checked_card, faults)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
     card, instrument = faults.sure(accepted)
@@ -113,7 +113,8 @@ def _card_provider(
     money = _money(step, command, faults)
     if faults:
         return None
-    return providers.by_cost(step, command.amount or ZERO, money, card.number)[0]
+    cheapest, *_ = providers.by_cost(step, command.amount or ZERO, money, card.number)
+    return cheapest
 
 
 def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None:

@@ -8,7 +8,7 @@ import pytest
 from mockserver.books.comparison import Belief, difference
 from mockserver.books.shop_rows import read_row
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
-from mockserver.domain.figures import OrderMoney, figures_of
+from mockserver.domain.figures import OrderKey, OrderMoney, figures_of
 from mockserver.domain.states import ChargeState
 from tests.charges import charge_in
 
@@ -45,7 +45,10 @@ def told(
     rows = [] if row is None else row if isinstance(row, list) else [row]
     belief = Belief("order-5", [read_row({"reference": "order-5", **one}) for one in rows])
     order = OrderMoney(
-        ("reference", "order-5"), "AUD", charges, tuple(figures_of(charge, 1) for charge in charges)
+        OrderKey("reference", "order-5"),
+        "AUD",
+        charges,
+        tuple(figures_of(charge, 1) for charge in charges),
     )
     return difference(belief, order, is_settled=is_settled)
 
@@ -358,7 +361,8 @@ def test_the_minor_units_of_a_currency_are_asked_about() -> None:
     charge = charge_in(ChargeState.SUCCESS, amount=Decimal("1.234"), succeeded=0)
     belief = Belief("order-5", [read_row({"reference": "order-5", "paid": 1234})])
     made = difference(
-        belief, OrderMoney(("reference", "order-5"), "BHD", (charge,), (figures_of(charge, 1),))
+        belief,
+        OrderMoney(OrderKey("reference", "order-5"), "BHD", (charge,), (figures_of(charge, 1),)),
     )
     assert made is not None
     assert made[1].startswith("minor units? the shop books 1234.000 BHD")

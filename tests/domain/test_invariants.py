@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from mockserver.domain.figures import Figures, OrderMoney
+from mockserver.domain.figures import Figures, OrderKey, OrderMoney
 from mockserver.domain.invariants import Invariant
 from mockserver.domain.states import ChargeState
 from tests.charges import charge_in
@@ -14,7 +14,7 @@ CHARGE = charge_in(ChargeState.SUCCESS)
 
 
 def order(name: str, currency: str, *each: Figures) -> OrderMoney:
-    return OrderMoney(("reference", name), currency, (CHARGE,) * len(each), each)
+    return OrderMoney(OrderKey("reference", name), currency, (CHARGE,) * len(each), each)
 
 
 ORDERS = [

@@ -156,7 +156,7 @@ async def _page_of_some(sandbox: Sandbox, query: BooksQuery, after: int | None) 
     await _learn_orders(sandbox)
     keys: list[OrderKey] = []
     if query.reference is not None:
-        keys = [("reference", query.reference)]
+        keys = [OrderKey("reference", query.reference)]
     elif after is not None:
         keys = list(touched(sandbox, after))
     orders = await _orders(sandbox, keys)

@@ -234,11 +234,10 @@ async def _books(sandbox: Sandbox, after: int) -> list[str]:
         keys = list(dict.fromkeys(await for_each(sandbox.charges, key_of)))
     lines = []
     for key in keys[:LENGTH]:
-        _, name = key
         for order in orders_of(sandbox, key):
             figures, currency = order.figures, order.currency
             net = f", net {money_text(figures.net, currency)}" if figures.net else ""
-            lines.append(f"{printable(mask_text(name))}: {figures.in_words(currency)}{net}")
+            lines.append(f"{printable(mask_text(key.name))}: {figures.in_words(currency)}{net}")
     return lines
 
 
