@@ -17,7 +17,7 @@ from decimal import Decimal
 from enum import Enum, auto
 
 from mockserver.books.shop_rows import Claim
-from mockserver.domain.figures import Figures
+from mockserver.domain.figures import Figures, OrderKey
 from mockserver.domain.record import replace
 from mockserver.explore.run_answers import CallRow, FindingRow
 from mockserver.explore.run_money import (
@@ -190,7 +190,7 @@ def _is_answered(row: FindingRow, end: RunEnd, printed: bytes, last_entry: int) 
 
 def _claims_about(row: FindingRow, end: RunEnd) -> set[Claim | None]:
     """What the shop's books call the order of the charge that a finding is about."""
-    charge = ("charge", row["about"].get("charge", ""))
+    charge = OrderKey("charge", row["about"].get("charge", ""))
     claims = [end.claims(order) for order in end.money.orders if charge in keys_of(order)]
     return set().union(*claims)
 

@@ -196,17 +196,17 @@ def _made_after(after: int, order: OrderRow) -> OrderRow:
 def _own_key(order: OrderRow) -> OrderKey:
     """What the sandbox knows an order by: its charge, its subscription or its reference."""
     if order["charge"] is not None:
-        return "charge", order["charge"]
+        return OrderKey("charge", order["charge"])
     if order["subscription"] is not None:
-        return "subscription", order["subscription"]
-    return "reference", order["reference"] or ""
+        return OrderKey("subscription", order["subscription"])
+    return OrderKey("reference", order["reference"] or "")
 
 
 def keys_of(order: OrderRow) -> Iterator[OrderKey]:
     """What rows of a shop's books may be about that are about an order, or a charge of it: shops
     that keep no reference keep the ids of charges."""
     yield _own_key(order)
-    yield from (("charge", charge["chargeId"]) for charge in order["charges"])
+    yield from (OrderKey("charge", charge["chargeId"]) for charge in order["charges"])
 
 
 def key_of(row: ShopsRow) -> OrderKey | None:
@@ -215,7 +215,7 @@ def key_of(row: ShopsRow) -> OrderKey | None:
     if found is None:
         return None
     kind, value = found
-    return kind, str(value)
+    return OrderKey(kind, str(value))
 
 
 def unknown_row(order: OrderRow) -> ShopsRow:

@@ -254,11 +254,11 @@ def invented_orders(scenario: Mapping[str, Any]) -> set[OrderKey]:
     for rule in scenario.get("rules", ()):
         webhook = (rule.get("then") or {}).get("webhook") or {}
         if webhook.get("foreign"):
-            orders |= {("reference", NO_ORDER), ("charge", NO_CHARGE)}
+            orders |= {OrderKey("reference", NO_ORDER), OrderKey("charge", NO_CHARGE)}
         edit = webhook.get("edit") or {}
         for kind, path in (("reference", "data.reference"), ("charge", "data.chargeId")):
             if path in edit:
-                orders.add((kind, str(edit[path])))
+                orders.add(OrderKey(kind, str(edit[path])))
     return orders
 
 
