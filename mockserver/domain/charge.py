@@ -231,6 +231,7 @@ class Charge:
             # assumption, the captures go on being listed.
             return replace(self, status=status, amount=captured, succeeded=now)
         captures = (*self.captures, PartCaptured(captured, now))
+        # It has succeeded since the first of them.
         return replace(
             self,
             status=status,

@@ -113,7 +113,9 @@ def create(step: Step, command: NewCharge, origin: Origin | None = None) -> Char
         and Capability.AUTHORISE not in plan.provider.capabilities
     ):
         faults.absorb(providers.lacks(plan.provider, Capability.AUTHORISE))
-    plan, money = faults.sure(plan), faults.sure(money)
+    if faults or plan is None or money is None:
+        # Raises: what is None has left a fault. Nearly all charges pass, and are not asked.
+        plan, money = faults.sure(plan), faults.sure(money)
     verdict = _try_routes(step, command, plan, origin or Origin(command.source.word))
     return _store(step, command, plan, verdict, money)
 
@@ -266,8 +268,7 @@ def renew(step: Step, row: Subscription, awaited: str) -> None:
         subscriptions.move(step, row, SubscriptionEvent.SUSPENDED)
 
 
-@record
-class _Verdict:
+class _Verdict(NamedTuple):
     """What the providers said: the last ``route`` that was tried, its ``outcome``, and all tries
     that failed."""
 
@@ -374,7 +375,9 @@ def _begun(
     is_hold_asked = event is ChargeEvent.PENDING and not command.capture
     return Charge(
         charge_id=charge_id,
-        provider_charge_id=None if is_declined else _id_at_provider(charge_id),
+        # In the published form, ``ch_`` and a text. Backwards, so that nobody takes one id for the
+        # other, and no further id is drawn.
+        provider_charge_id=None if is_declined else "ch_" + charge_id[:-25:-1],
         amount=amount,
         currency=money.currency.code,
         status=CHARGE.begin(event),
@@ -404,13 +407,6 @@ def _begun(
         webhook=command.webhook,
         transfer=command.source.transfer if isinstance(command.source, TokenSource) else None,
     )
-
-
-def _id_at_provider(charge_id: str) -> str:
-    """The id by which a provider knows a charge, in the published form: ``ch_`` and a text. Its
-    last 24 digits backwards, so that nobody takes the one id for the other, and no further id is
-    drawn."""
-    return "ch_" + charge_id[:-25:-1]
 
 
 def _payer(command: NewCharge, plan: ChargePlan) -> Payer | None:
@@ -528,8 +524,8 @@ def _follow(
 ) -> None:
     """What a charge that has gone from ``before`` (None: it is new) to where it is means for other
     objects."""
-    is_payment = before in _BEFORE_PAYMENT and charge.status in _AFTER_PAYMENT
-    if is_payment and step.sandbox.vault.rows:
+    # Most sandboxes have nothing in the vault.
+    if step.sandbox.vault.rows and before in _BEFORE_PAYMENT and charge.status in _AFTER_PAYMENT:
         vault.spend_ccv(step, charge.instrument)
     if charge.payment_link_id is not None:
         link = step.sandbox.payment_links.get(charge.payment_link_id)

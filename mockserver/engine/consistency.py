@@ -53,6 +53,7 @@ def faults(sandbox: Sandbox) -> Iterator[Fault]:
             if charge.status in states:
                 counts.update((charge.payment_link_id, charge.subscription_id))
     for name, table in view.tables.items():
+        # Rows begin with their id.
         id_name = stored(ROW_CLASSES[name])[0].name
         yield from _of_order(sandbox, f"tables.{name}", id_name, table)
         for place, row in enumerate(table):
@@ -270,11 +271,10 @@ def _of_provider(view: _View, provider: Provider) -> Iterator[Fault]:
     """Its summary names it, and its latency is a range."""
     if provider.summary.provider_id != provider.provider_id:
         yield "summary.provider_id", f"wanted that of the provider, '{provider.provider_id[:64]}'"
-    if provider.latency is not None and provider.latency[0] > provider.latency[1]:
-        yield (
-            "latency",
-            f"got {provider.latency[0]} to {provider.latency[1]}, wanted the shorter first",
-        )
+    if provider.latency is not None:
+        shortest, longest = provider.latency
+        if shortest > longest:
+            yield "latency", f"got {shortest} to {longest}, wanted the shorter first"
 
 
 _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})

@@ -92,7 +92,8 @@ def _currency_of(step: Step, asked_in: str | Currency | None, faults: Faults) ->
         # The word ``provider`` names no currency.
         return CURRENCIES.get(step.assume("currency.default"))
     # Nearly all codes come in capital letters; the check takes any, and words the fault.
-    return CURRENCIES.get(asked_in) or faults.attempt(currency, asked_in)
+    known = CURRENCIES.get(asked_in)
+    return known if known is not None else faults.attempt(currency, asked_in)
 
 
 def check_transfer(

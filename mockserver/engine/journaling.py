@@ -61,7 +61,7 @@ def _described(step: Step) -> Described | None:
     charge = about.get("charge")
     if isinstance(charge, Charge):
         return Described("charge", charge.reference, charge.amount, charge.currency)
-    kind = step.asked.op.partition(".")[0]
+    kind, _, _ = step.asked.op.partition(".")
     row = about.get(kind)
     if row is None:
         return None

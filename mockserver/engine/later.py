@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.domain import states
 from mockserver.domain.charge import Charge
@@ -47,19 +47,27 @@ def plan(step: Step, *, is_declined: bool = False) -> None:
         if decision.rule is None or (is_declined and decision.outcome.provider is None):
             continue
         for wanted in decision.outcome.later:
-            for kind, details in _moves(wanted, step):
-                _plan_move(step, wanted, kind, details)
+            for moved in _moves(wanted, step):
+                _plan_move(step, wanted, moved)
 
 
-def _plan_move(step: Step, wanted: Later, kind: str, details: tuple[str, ...]) -> None:
+class _KindMoved(NamedTuple):
+    """Objects of which kind a move is about, and what it needs, as the texts that stand in the
+    detail of an entry."""
+
+    kind: str
+    details: tuple[str, ...] = ()
+
+
+def _plan_move(step: Step, wanted: Later, moved: _KindMoved) -> None:
     """Plan a move of the object of a kind that the step is about; warn where it is about none."""
-    subject = _subject(step, kind)
+    subject = _subject(step, moved.kind)
     if subject is None:
-        why = f"{wanted.move.value} will not happen, {step.asked.op} is about no {kind}"
+        why = f"{wanted.move.value} will not happen, {step.asked.op} is about no {moved.kind}"
         step.result.warnings += (f"later: {why}",)
         return
     at = step.sandbox.now + wanted.after
-    detail = _PART.join((kind, wanted.move.value, *details))
+    detail = _PART.join((moved.kind, wanted.move.value, *moved.details))
     step.sandbox.schedule.plan(at, Due.LATER, subject, detail)
 
 
@@ -79,16 +87,17 @@ def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
     (90) for a kind of object to which it cannot happen, and what the move raises."""
     move = wanted.move
     # What a rule deletes or lets expire follows from its operation; here the caller says it.
-    moves = [(kind, ())] if move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
-    for moved_kind, details in moves:
-        if moved_kind != kind:
-            raise invalid({move.value: f"got {move} of a {moved_kind}, and this is a {kind}"})
-        detail = _PART.join((kind, move.value, *details))
+    moves = [_KindMoved(kind)] if move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
+    for moved in moves:
+        if moved.kind != kind:
+            raise invalid({move.value: f"got {move} of a {moved.kind}, and this is a {kind}"})
+        # Checked as an entry of a document is: neither comes from a rule, which its reader checks.
+        detail = _PART.join((kind, move.value, *moved.details))
         entry = ScheduledWork(step.sandbox.now, 0, Due.LATER, subject, detail)
         fault = fault_of(step.sandbox, entry)
         if fault is not None:
             raise invalid({move.value: fault})
-        _ACTS[move, kind](step, subject, *details)
+        _ACTS[move, kind](step, subject, *moved.details)
 
 
 def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
@@ -118,38 +127,40 @@ def _is_amount(text: str) -> bool:
         return False
 
 
-def _moves(wanted: Later, step: Step) -> list[tuple[str, tuple[str, ...]]]:
-    """The kinds of object that something wanted later is about, with the details of the move as
-    texts."""
+def _moves(wanted: Later, step: Step) -> list[_KindMoved]:
+    """What something wanted later moves: one kind of object, or with ``set`` one for each path."""
     match wanted.move:
         case Move.SET:
-            moves: list[tuple[str, tuple[str, ...]]] = []
+            moves: list[_KindMoved] = []
             for path, value in (wanted.set or {}).items():
-                kind = _KINDS.get(path, path.partition(".")[0])
+                first_word, _, _ = path.partition(".")
+                kind = _KINDS.get(path, first_word)
                 # An agreement that is being made already knows what its payer will do.
                 if kind != "payto" or not _makes_agreement(step):
-                    moves.append((kind, (str(value),)))
+                    moves.append(_KindMoved(kind, (str(value),)))
             return moves
         case Move.DELETE:
-            return [(DELETABLE.get(step.asked.op, ""), ())]
+            return [_KindMoved(DELETABLE.get(step.asked.op, ""))]
         case Move.EXPIRE:
-            kind = EXPIRABLE.get(step.asked.op, "")
-            return [("token" if _pays_by_token(step) else kind, ())]
+            if _pays_by_token(step):
+                return [_KindMoved("token")]
+            return [_KindMoved(EXPIRABLE.get(step.asked.op, ""))]
         case Move.SETTLE:
-            return [("charge", (str(wanted.settle),))]
+            return [_KindMoved("charge", (str(wanted.settle),))]
         case Move.EMIT if wanted.emit is not None:
             # The forms of state documents come with the first event: a server is smaller without
             # them.
             from mockserver.engine.lines import write_any
 
             data = json.dumps(write_any(wanted.emit.data))
-            return [("charge", (wanted.emit.event, data))]
+            return [_KindMoved("charge", (wanted.emit.event, data))]
         case _:
             part = wanted.capture or wanted.refund
             if part is None:
-                return [("charge", ("", ""))]
+                # A void: of all, without a comment.
+                return [_KindMoved("charge", ("", ""))]
             amount = "" if part.amount is None else number_text(part.amount)
-            return [("charge", (amount, part.comment or ""))]
+            return [_KindMoved("charge", (amount, part.comment or ""))]
 
 
 def _makes_agreement(step: Step) -> bool:
@@ -190,6 +201,7 @@ def _amount(text: str) -> Decimal | None:
 
 
 def _capture(step: Step, charge_id: str, amount: str, _: str) -> None:
+    """Capture as a call would; a capture has no comment, which the last detail is."""
     charge = charges.get(step, charge_id)
     after = charges.captured(step, charge, _amount(amount))
     charges.move(step, charge, after, charges.capturing(charge))
@@ -212,6 +224,7 @@ def _settle(step: Step, charge_id: str, end: str) -> None:
 
 
 def _let_go(event: states.ChargeEvent, step: Step, charge_id: str, *_: str) -> None:
+    """Void an authorisation or let it expire, whatever details the move has."""
     charges.let_go(step, charges.get(step, charge_id), event)
 
 
@@ -310,24 +323,37 @@ class _DetailRule:
 
 
 def _is_state(kind: str, details: list[str]) -> bool:
+    """One word, which is a state where objects of the kind have states (a card's expiry date is
+    none)."""
     if len(details) != 1:
         return False
-    return kind not in STATES or details[0] in list(STATES[kind])
+    [word] = details
+    return kind not in STATES or word in list(STATES[kind])
 
 
 def _is_emitted(kind: str, details: list[str]) -> bool:
+    """The name of an event, and its data as JSON."""
     return len(details) == 2 and _is_event(*details)
 
 
 def _is_money(kind: str, details: list[str]) -> bool:
-    return len(details) == 2 and _is_amount(details[0])
+    """An amount and a comment, each of which may be empty."""
+    if len(details) != 2:
+        return False
+    amount, _ = details
+    return _is_amount(amount)
 
 
 def _is_end(kind: str, details: list[str]) -> bool:
-    return len(details) == 1 and details[0] in _PAYER
+    """How a payment ends, or the challenge that it waits for."""
+    if len(details) != 1:
+        return False
+    [end] = details
+    return end in _PAYER
 
 
 def _is_nothing(kind: str, details: list[str]) -> bool:
+    """Nothing: the kind and the move say it all."""
     return not details
 
 

@@ -394,6 +394,7 @@ def _form_of_union(args: Sequence[Any]) -> Form:
 
 
 def _tuple_of(*values: Any) -> tuple[Any, ...]:
+    """A plain tuple, made as a named one is: of its values one by one."""
     return values
 
 
@@ -430,6 +431,7 @@ def _constrained(base: Form, constraints: Iterable[Any]) -> Form:
     faults_of = [rule.fault for rule in constraints if hasattr(rule, "fault")]
     if not faults_of:
         return base
+    # Constraints look at numbers and texts: what is read for them remembers no card.
     no_cards = CardRegistry("")
 
     def faults(raw: Any) -> Sequence[Fault]:
@@ -573,6 +575,7 @@ def read_instant(raw: Any, cards: CardRegistry) -> Instant:
 
 
 def _read_int(raw: Any, cards: CardRegistry) -> int:
+    """A whole number; a text is an instant with tenths, which is one too."""
     return read_instant(raw, cards) if type(raw) is str else int(raw)
 
 
@@ -625,10 +628,15 @@ def _read_seed(raw: Any, cards: CardRegistry) -> Seed:
 
 
 def _read_bytes(raw: Any, cards: CardRegistry) -> bytes:
-    return raw.encode() if isinstance(raw, str) else b64decode(raw[0])
+    """The bytes that ``_write_bytes`` has written."""
+    if isinstance(raw, str):
+        return raw.encode()
+    [encoded] = raw
+    return b64decode(encoded)
 
 
 def _refuse_bytes(raw: Any) -> Sequence[Fault]:
+    """Bodies of requests are in a store; a document, which anybody may write, has none."""
     return _wanted("nothing: bytes are in a store only")
 
 

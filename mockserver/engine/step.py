@@ -220,9 +220,10 @@ class Step:
 
     def ask(self, stage: Stage, attempt: Attempt) -> Decision:
         """Let the scenario decide, and remember the decision."""
-        decision = self.sandbox.director.decide(stage, attempt)
-        self.result.note(decision)
+        decision, result = self.sandbox.director.decide(stage, attempt), self.result
+        result.decisions += (*decision.passing, decision)
         if decision.rule is not None:
+            result.ruled = True
             for counted in (*decision.passing, decision):
                 self.sandbox.config.counts.decided(counted)
         return decision
