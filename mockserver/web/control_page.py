@@ -51,8 +51,8 @@ def page(call: PageCall) -> Reply:
 
 
 def stream(call: PageCall) -> Reply:
-    """News of one sandbox, or of the list of sandboxes where no key is given. Raises
-    ``Unauthorised`` (40)."""
+    """News of one sandbox and of the list of sandboxes, or of the list alone where no key is given:
+    a page needs one stream. Raises ``Unauthorised`` (40)."""
     world = call.world
     if world.streams >= MOST_STREAMS:
         body = problem(503, 1, "Too many event streams", call.request.resource, is_retryable=True)
@@ -120,7 +120,7 @@ def _state_of_sandbox(world: World, sandbox: Sandbox) -> dict[str, object]:
     anything.
     """
     return {
-        "sandboxes": 0,
+        **_state_of_server(world),
         "last": sandbox.journal.last,
         "now": iso(sandbox.clock.read(world.real_clock())),
         "stood": str(sandbox.clock.virtual),

@@ -150,7 +150,7 @@ def test_a_jump_makes_due_work_happen(control: Any, sandbox: Box) -> None:
     control.get_by_test_id("jump-to").fill("7d")
     control.get_by_test_id("jump").click()
     expect(control.get_by_test_id("now")).to_have_text("2031-03-08 09:30:00")
-    expect(control.get_by_test_id("message")).to_contain_text("1 due thing happened")
+    expect(control.get_by_test_id("message")).to_contain_text("1 thing came due")
     expect(rows(control).first).to_contain_text("/__admin/clock/advance")
     expect(rows(control).nth(1)).to_contain_text("due")
     assert sandbox.call("GET", f"/charge/{charge['chargeId']}")["status"] == "AUTHORISE_CANCELLED"
@@ -197,7 +197,7 @@ def test_one_scenario_is_removed_and_others_replaced_and_a_bad_one_says_where(co
         control.get_by_test_id(button).click()
         expect(control.get_by_test_id("scenario-files")).to_contain_text(name)
     expect(control.get_by_test_id("scenario-files")).not_to_contain_text("two")
-    control.get_by_role("button", name="Remove").click()
+    control.get_by_role("button", name="Remove", exact=True).click()
     expect(control.get_by_test_id("scenario-files")).not_to_contain_text("three")
     write(control, "version: 1\nrulez: []\n")
     control.get_by_test_id("scenario-add").click()

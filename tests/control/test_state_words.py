@@ -49,12 +49,14 @@ def test_a_state_is_reported_in_one_spelling(profile: str, word: str) -> None:
     [event] = api.call("GET", "/__admin/journal").body["entries"][-1]["events"]
     [line] = api.call("GET", "/__admin/timeline").body["lines"]
     [row] = api.call("GET", "/__admin/objects?kind=charge").body["objects"]
+    [order] = api.call("GET", "/__admin/books").body["orders"]
     law = api.call("GET", "/__admin/states").body["charge"]
     assert {
         held["status"],
         event["after"],
         line[9][0].removeprefix("charge "),
         row["state"],
+        order["charges"][0]["status"],
         api.call("GET", f"/__admin/objects/charge/{held['chargeId']}").body["state"],
         law["begins"]["authorised"],
         *re.findall("got '(.*?)'", str(wait(api, "SUCCESS")["why"])),

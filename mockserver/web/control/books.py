@@ -46,7 +46,7 @@ from mockserver.web.runner import for_each, in_thread, learn
 from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.field_types import Switch, digits
 from mockserver.wire.jsonio import loads
-from mockserver.wire.profile import profile_of
+from mockserver.wire.profile import WireProfile, profile_of
 from mockserver.wire.replies import reply_of
 
 
@@ -117,15 +117,19 @@ async def money_shown(call: AnyCall, sandbox: Sandbox, query: BooksQuery) -> dic
     watch = watch_of(sandbox)
     in_doubt = [] if watch is None else watch.doubts.open()
     doubtful = {subject for subject, _ in in_doubt}
-    sentence = profile_of(sandbox.assumed).sentence
+    profile = profile_of(sandbox.assumed)
     return {
         "now": iso(sandbox.now),
-        "orders": [_order_reply(order, entries, doubtful, sandbox.now) for order in page.orders],
+        "orders": [
+            _order_reply(order, entries, doubtful, sandbox.now, profile) for order in page.orders
+        ],
         "next": page.next,
         "totals": {
             currency: reply_of("MoneyAnswer", figures) for currency, figures in page.totals.items()
         },
-        "in_doubt": [{"entry": fact.entry, "line": sentence(fact.line)} for _, fact in in_doubt],
+        "in_doubt": [
+            {"entry": fact.entry, "line": profile.sentence(fact.line)} for _, fact in in_doubt
+        ],
         "under_way": under_way(call, sandbox),
     }
 
@@ -388,9 +392,10 @@ def _order_reply(
     entries: Mapping[str, Sequence[JournalEntry]],
     doubtful: Set[str | None],
     now: Micros,
+    profile: WireProfile,
 ) -> dict[str, object]:
-    """An order with its money and its charges. A charge is in doubt when the client does not know
-    how a request about it, or its batch or subscription, has ended."""
+    """An order with its money and its charges, in the words of a profile. A charge is in doubt when
+    the client does not know how a request about it, or its batch or subscription, has ended."""
     charges = []
     for charge, figures in zip(order.charges, order.each, strict=True):
         # A call in doubt is about one of these.
@@ -400,6 +405,7 @@ def _order_reply(
                 "OrderChargeAnswer",
                 charge,
                 **reply_of("MoneyAnswer", figures),
+                status=profile.word(charge.status),
                 journal=[entry.number for entry in entries[charge.charge_id]],
                 in_doubt=not doubtful.isdisjoint(subjects),
             )

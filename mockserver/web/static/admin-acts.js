@@ -35,12 +35,13 @@ function acts(kind, moves) {
 }
 
 export function actions(kind, id, moves, changed) {
-  const offered = acts(kind, moves || {});
+  const offered = acts(kind, moves || {}).sort((one, two) => Boolean(two[2]) - Boolean(one[2]));
   if (!offered.length) return null;
-  const amount = h("input", { class: "amount", inputmode: "decimal", placeholder: "all", "aria-label": "Amount, all of it when empty", "data-testid": "act-amount" });
+  const amount = h("input", { class: "amount", inputmode: "decimal", placeholder: "amount or all", "aria-label": "Amount, all of it when empty", "data-testid": "act-amount", onkeydown: ({ key }) => { if (key === "Enter") amount.nextSibling.click(); } });
   const button = ([label, body, hasAmount]) => act(label, async () => {
     const given = amount.value.trim();
     await api("POST", `/__admin/objects/${kind}/${encodeURIComponent(id)}`, body(hasAmount && given ? { amount: Number(given) } : {}));
+    amount.value = "";
     say(`${label}: done. The journal has it as sent by the control page.`, "info");
     await changed();
   }, { "data-testid": `act-${label.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-")}` });
@@ -49,7 +50,7 @@ export function actions(kind, id, moves, changed) {
 }
 
 const OUTCOMES = {
-  "no money": { decline: "insufficient_funds" }, "do not honour": { decline: "do_not_honour" }, "expired card": { decline: "expired_card" },
+  "insufficient funds": { decline: "insufficient_funds" }, "do not honour": { decline: "do_not_honour" }, "expired card": { decline: "expired_card" },
   "stolen card": { decline: "stolen_card" }, "wrong security code": { decline: "wrong_ccv" }, "provider down": { provider_down: {} },
   "3-D Secure is asked": { challenge: {} }, "pending, then paid": { pending: { settle: "SUCCESS" } }, "pending, then bounced": { pending: { settle: "FAILED" } },
   "answer lost, it has happened": { transport: { at: "answer", reset: true } }, "503, nothing has happened": { transport: { at: "receive", status: 503 } },
@@ -62,7 +63,7 @@ export function nextPayment(changed) {
   return h("div", { class: "actions" }, choice, act("Set", async () => {
     const rule = { id: "next-payment", when: { op: "charge.create" }, limit: 1, then: OUTCOMES[choice.value] };
     await api("DELETE", "/__admin/scenarios?name=next-payment").catch(() => null);
-    await api("POST", "/__admin/scenarios", { version: 1, name: "next-payment", rules: [rule] });
+    await api("POST", "/__admin/scenarios", { version: 1, name: "next-payment", description: `The next payment: ${choice.value}`, rules: [rule] });
     say(`The next payment: ${choice.value}.`, "info");
     await changed();
   }, { "data-testid": "next-payment" }));

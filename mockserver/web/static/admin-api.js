@@ -51,15 +51,17 @@ export async function api(method, path, body = null, options = {}) {
 }
 
 // Server-sent events by fetch, so that a header can name the sandbox. Asks again until the server is back, and until it
-// has the sandbox.
+// has the sandbox. Out of sight the page listens to nothing: a browser has six connections to a server.
 export function follow(id, heard, live) {
-  const control = new AbortController();
+  let control = new AbortController();
+  let wake = () => {};
+  let isOver = false;
   let tries = 0;
   async function listen() {
     const answer = await fetch("/__admin/events-stream", { headers: headers({ id, anonymous: !id }), signal: control.signal, cache: "no-store" });
     if (answer.status === 401) {
+      stop();
       live("refused");
-      control.abort();
       return false;
     }
     if (id && answer.status >= 400 && answer.status < 500) {
@@ -83,15 +85,28 @@ export function follow(id, heard, live) {
     }
   }
   async function keepListening() {
-    while (!control.signal.aborted) {
+    while (!isOver) {
+      if (document.hidden) await new Promise((resolve) => { wake = resolve; });
+      control = new AbortController();
       let isGone = false;
       try { isGone = await listen(); } catch { /* said below, tried again */ }
-      if (control.signal.aborted) return;
+      if (isOver) return;
+      if (control.signal.aborted) continue;
       if (!isGone) live("offline");
       tries += 1;
       await new Promise((resolve) => { setTimeout(resolve, Math.min(5000, 300 * tries)); });
     }
   }
+  function look() {
+    if (document.hidden) control.abort();
+    else wake();
+  }
+  function stop() {
+    isOver = true;
+    document.removeEventListener("visibilitychange", look);
+    control.abort();
+  }
+  document.addEventListener("visibilitychange", look);
   keepListening();
-  return () => control.abort();
+  return stop;
 }

@@ -21,7 +21,7 @@ export function books(panel, count) {
   const open = new Set();
   const result = h("div", { "data-testid": "books" });
   const input = h("input", {
-    type: "search", placeholder: "an order's reference, whole", "aria-label": "Reference of an order", "data-testid": "books-reference",
+    type: "search", placeholder: "the whole reference of an order", "aria-label": "Reference of an order", "data-testid": "books-reference",
     onchange: () => { reference = input.value.trim(); later.soon(); }, onsearch: () => { reference = input.value.trim(); later.soon(); },
   });
   const more = h("button", { type: "button", hidden: true, "data-testid": "books-more", onclick: () => read(next) }, "More orders");

@@ -86,9 +86,9 @@ async function summary(before, moved) {
     results.set(outcome, (results.get(outcome) || 0) + 1);
   }
   const parts = [...happened, ...results].map(([what, many]) => (many > 1 ? `${many} × ${what}` : what));
-  const head = `Now ${time(moved.now).slice(0, 19)}. ${moved.ran} due ${moved.ran === 1 ? "thing" : "things"} happened`;
-  say(`${head}${parts.length ? ": " : "."}`, "info", h("span", { "data-testid": "summary" }, parts.slice(0, 12).join(", "), parts.length > 12 ? ` and ${parts.length - 12} more` : ""), parts.length ? ". " : "",
-    moved.ran ? h("a", { href: `#requests?q=${encodeURIComponent(`since:${before.last}`)}` }, "Show them") : "", moved.hint ? ` ${moved.hint}` : "");
+  const came = `${moved.ran || "No"} thing${moved.ran === 1 ? "" : "s"} came due${parts.length ? ": " : moved.ran ? " and changed nothing." : "."}`;
+  say(`Now ${time(moved.now).slice(0, 19)}. ${came}`, "info", h("span", { "data-testid": "summary" }, parts.slice(0, 12).join(", "), parts.length > 12 ? ` and ${parts.length - 12} more` : ""), parts.length ? ". " : "",
+    parts.length ? h("a", { href: happened.size ? `#requests?q=${encodeURIComponent(`since:${before.last}`)}` : "#webhooks" }, "Show them") : "", moved.hint ? ` ${moved.hint}` : "");
 }
 
 function toTheSecond(duration) { return duration.replace(/\d+(ms|us)/g, "") || "less than 1s"; }

@@ -148,7 +148,9 @@ export function json(value, indent = "") {
       deeper, h("span", { class: "j-key" }, JSON.stringify(name)), ": ", ...json(item, deeper), i < entries.length - 1 ? ",\n" : "\n",
     ]), indent, "}"];
   }
-  return [h("span", { class: `j-${typeof value}` }, JSON.stringify(value))];
+  const text = h("span", { class: `j-${typeof value}` }, JSON.stringify(value));
+  const isOfPayers = ["/pay/", "/3ds/"].some((path) => String(value).startsWith(location.origin + path));
+  return [isOfPayers ? h("a", { href: value, target: "_blank", rel: "noopener" }, text) : text];
 }
 
 export function block(title, value, testid) {
@@ -157,7 +159,10 @@ export function block(title, value, testid) {
   return h("section", { class: "block" }, h("h3", {}, title), h("pre", { "data-testid": testid, tabindex: "0" }, ...body));
 }
 
-export function table(heads, rows, testid) {
+// Empty columns are left out.
+export function table(all, given, testid) {
+  const kept = all.map((_, i) => i).filter((i) => !given.length || given.some((cells) => cells[i] !== ""));
+  const [heads, ...rows] = [all, ...given].map((cells) => kept.map((i) => cells[i]));
   return h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Table" }, h("table", { "data-testid": testid },
     h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col" }, head)))),
     h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, i) => h("td", { "data-head": heads[i], class: typeof cell === "string" && /^\d{4}-\d\d-\d\d \d/.test(cell) ? "when" : null }, cell)))))));

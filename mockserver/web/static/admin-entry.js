@@ -1,6 +1,6 @@
 // One step of the journal: the verdict in a sentence, what can be done with it, and everything that explains it.
 import { api, keyOf } from "./admin-api.js";
-import { h, clear, say, act, block, table, time, stateClass, route, searched } from "./admin-dom.js";
+import { h, clear, say, act, block, table, time, stateClass, route, searched, visit } from "./admin-dom.js";
 import { concerning } from "./admin-findings.js";
 import { webhookTable } from "./admin-webhooks.js";
 import { ask, compared, comparison, pin } from "./admin-compare.js";
@@ -108,7 +108,7 @@ function actions(entry, box) {
 function editForm(id, { body, query, method, path }) {
   const name = body === null ? "query" : "body";
   const text = h("textarea", { rows: 12, spellcheck: "false", "aria-label": `${name} of ${method} ${path}`, "data-testid": "edit-text" }, JSON.stringify(body ?? query, null, 2));
-  return h("div", { class: "block" }, h("h3", {}, `${method} ${path}: its ${name}`), text, h("div", { class: "actions" }, act("Send", async () => {
+  return h("div", { class: "block" }, h("h3", {}, `The ${name} to send`), text, h("div", { class: "actions" }, act("Send", async () => {
     let given;
     try { given = JSON.parse(text.value); } catch (fault) { throw new Error(`This is not JSON: ${fault.message}`); }
     const got = await api("POST", `/__admin/journal/${id}/repeat`, { [name]: given });
@@ -127,7 +127,7 @@ export function forkForm(at, box) {
       await api("POST", "/__admin/fork", { to: to.value.trim(), ...(at ? { at: Number(at) } : {}) }, { secret: keyOf() || from.value.trim() });
       await box.openKey(to.value.trim());
       // A copy has the objects and no journal.
-      if (at) location.hash = route("objects");
+      if (at) visit(route("objects"), true);
       say(`A copy${at ? `, as it was after request ${at},` : ""} is open under its own key.`, "info");
     } catch (problem) {
       say(problem.message);

@@ -36,7 +36,7 @@ export function histogram(wanted, narrow) {
     bars = all;
     element.hidden = all.length < 2;
     clear(element).append(...all.map((bar, i) => {
-      const words = `${bar.calls} calls, ${bar.failed} failed, ${short(bar.since)} to ${short(bar.until)}`;
+      const words = `${bar.calls} called, ${bar.failed} failed, ${short(bar.since)} to ${short(bar.until)}`;
       const button = h("button", { type: "button", tabindex: i === Math.max(focused, 0) ? "0" : "-1", "aria-label": words, title: words }, h("i", {}), h("b", {}));
       button.firstChild.style.height = `${(100 * (bar.calls - bar.failed)) / most}%`;
       button.lastChild.style.height = `${(100 * bar.failed) / most}%`;

@@ -3,7 +3,7 @@ import { h } from "./admin-dom.js";
 import { chosen, keyOf } from "./admin-api.js";
 
 const PROVIDER = "a26c371f-94f6-40da-add2-28ec8e9da8ed";
-const CARD = '{"cardNumber": "4000000000009995", "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}';
+const card = (number) => `{"cardNumber": "${number}", "expiryDate": "12/40", "ccv": "123", "cardholder": "Ann Example"}`;
 
 // Another key would fill another sandbox.
 function secret() {
@@ -15,12 +15,12 @@ function curl(path, body) {
   return `curl ${location.origin}${path} -H ${secret()}${body ? ` \\\n  -H 'content-type: application/json' \\\n  -d '${body}'` : ""}`;
 }
 
-function charge(more = "") {
-  return curl("/charge/card", `{"amount": 20, "currency": "AUD", "providerId": "${PROVIDER}", "paymentInformation": ${CARD}${more}}`);
+function charge(more = "", number = "4111111111111111") {
+  return curl("/charge/card", `{"amount": 20, "currency": "AUD", "providerId": "${PROVIDER}", "paymentInformation": ${card(number)}${more}}`);
 }
 
 const LESSONS = {
-  requests: ["No request yet", "Each request to this sandbox appears here, with the rule that decided and what changed. This one is declined:", () => charge()],
+  requests: ["No request yet", "Each request to this sandbox appears here, with the rule that decided and what changed. This one is declined:", () => charge("", "4000000000009995")],
   objects: ["None of this kind yet", "Charges, customers, batches and everything else in the sandbox appear here with their story. This makes a charge:", () => charge()],
   webhooks: ["No webhook yet", "Every webhook is listed here with each try and its answer. This charge sends one to the built-in inbox:", () => charge(`, "webhook": {"url": "${location.origin}/__inbox/shop"}`)],
   inbox: ["Nothing has arrived yet", "Whatever is sent to /__inbox/NAME with this sandbox's key, and every webhook to it, is kept here with its signature checked:", () => curl("/__inbox/shop", '{"hello": "world"}')],

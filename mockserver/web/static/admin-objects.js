@@ -1,6 +1,6 @@
 // Objects: what the sandbox holds, searched on the server, read page by page as they come into sight.
 import { api } from "./admin-api.js";
-import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, visit, stateClass, priced } from "./admin-dom.js";
+import { h, clear, say, List, split, block, table, time, clockTime, calmly, route, visit, stateClass, money, priced } from "./admin-dom.js";
 import { mark, concerning } from "./admin-findings.js";
 import { search } from "./admin-search.js";
 import { actions } from "./admin-acts.js";
@@ -21,6 +21,7 @@ export function objects(panel, count) {
   let asking = new Set();
   let known = new Set();
   let shown = null;
+  let drawn = null;
   const kinds = h("div", { class: "kinds", role: "group", "aria-label": "Kinds of objects" });
   const bar = search({
     testid: "object-filter", label: "Search objects", hint: "order-5, a part of an id, state:SUCCESS …",
@@ -118,14 +119,21 @@ export function objects(panel, count) {
       if (shown !== id) return;
       const law = tables[kind];
       const focused = detail.contains(document.activeElement) && document.activeElement.getAttribute("href");
+      // News leave what is being typed.
+      const typed = drawn === id && detail.querySelector(".amount");
+      const isTyping = document.activeElement === typed;
+      drawn = id;
       clear(detail).append(...[
         h("h2", { "data-testid": "object-title" }, `${kind.replaceAll("_", " ")} `, h("code", {}, id)),
         h("p", { class: "facts" }, object.state ? h("span", { class: `badge ${stateClass(object.state)}`, "data-testid": "object-state" }, object.state) : null,
-          object.amount ? h("span", {}, priced(object.amount)) : null, object.label ? h("bdi", {}, object.label) : null, h("span", {}, `added ${time(object.added)}`)),
+          object.amount ? h("span", {}, priced(object.amount)) : null, object.object?.refundedAmount ? h("span", {}, `refunded ${money(object.object.refundedAmount, object.object.currency)}`) : null, object.label ? h("bdi", {}, object.label) : null, h("span", {}, `added ${time(object.added)}`)),
         verdict(object.story), law && object.state ? actions(kind, id, law.moves[object.state], () => draw(id)) : null, concerning("object", id), law && object.state ? states(law, object.state, object.story) : null, related(kind, id, object), rowsOf(object.rows), ...object.related.map(those), webhookTable("Webhooks", sent.webhooks, id, () => draw(id)), story(object.story),
         block("As the API shows it", object.object, "object-body"),
       ].filter(Boolean));
       if (focused) detail.querySelector(`[href="${focused}"]`)?.focus();
+      const amount = detail.querySelector(".amount");
+      if (typed && amount) amount.value = typed.value;
+      if (isTyping) amount?.focus();
     } catch (problem) {
       if (shown === id) clear(detail).append(h("h2", {}, kind.replaceAll("_", " ")), h("p", { class: "wrong" }, problem.status === 404 ? "This sandbox holds no such object." : problem.message));
     }
@@ -170,7 +178,7 @@ function those({ kind, count, objects: some }) {
 function rowsOf(rows) {
   if (!rows) return null;
   return h("section", { class: "block" }, h("h3", {}, "Rows"), table(["Row", "Reference", "Amount", "Paid by", "State", "Charge", "Why"], rows.map((row) => [
-    String(row.number), h("bdi", {}, row.reference), row.amount, link("payment_method", row.paymentMethodId), outcome(row.state), link("charge", row.chargeId), row.reason || "",
+    String(row.number), h("bdi", {}, row.reference), priced(row.amount), link("payment_method", row.paymentMethodId), outcome(row.state), link("charge", row.chargeId), row.reason || "",
   ]), "batch-rows"));
 }
 
@@ -193,7 +201,7 @@ function story(all) {
       String(i + 1), time(change.at), change.what.replaceAll("_", " "), change.before || "", h("span", { class: stateClass(change.after) }, change.after || ""), because(change),
       change.kept ? h("a", { href: route("requests", change.entry) }, `#${change.entry} ${change.op}`) : `#${change.entry} ${change.op} (no longer in the journal)`,
     ]), "history")
-    : h("p", { class: "soft" }, "No changes are kept: it was imported, or set up before the first request."));
+    : h("p", { class: "soft" }, "Nothing is kept of what was imported, set up or made by a batch."));
 }
 
 function states(law, state, changes) {

@@ -9,7 +9,8 @@ export function sandboxView(panel, count, box) {
   const facts = h("div", {});
   const name = h("input", { "aria-label": "Name of this sandbox", placeholder: "a name for people", maxlength: 100, "data-testid": "sandbox-name" });
   const rename = act("Name it", async () => { await api("PUT", "/__admin/sandbox", { name: name.value.trim() }); say("Named.", "info"); }, { "data-testid": "sandbox-rename" });
-  const undo = act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, { "data-testid": "undo", hidden: true });
+  const undoButton = (attributes) => act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, attributes);
+  const undo = undoButton({ "data-testid": "undo", hidden: true });
 
   async function draw() {
     try {
@@ -24,7 +25,7 @@ export function sandboxView(panel, count, box) {
   async function reset() {
     await api("POST", "/__admin/reset?undo=true");
     undo.hidden = false;
-    say("The sandbox is empty. Its old content is kept for one undo. ", "info", act("Undo", async () => { await api("POST", "/__admin/undo"); undo.hidden = true; say("Everything is back, journal and all.", "info"); }, { class: "small", "data-testid": "undo-now" }));
+    say("The sandbox is empty. Its old content is kept for one undo. ", "info", undoButton({ class: "small", "data-testid": "undo-now" }));
   }
 
   async function sample() {
@@ -46,8 +47,8 @@ export function sandboxView(panel, count, box) {
       h("div", { class: "actions" }, act("Add sample data", sample, { "data-testid": "sample" })),
       h("h2", {}, "Begin anew"), h("p", { class: "soft" }, "Objects, journal and clock start again; scenarios stay. The old content is kept for one undo."),
       h("div", { class: "actions" }, act("Reset sandbox", reset, { "data-testid": "reset" }), undo, act("Delete sandbox", ask, { "data-testid": "delete" })),
-      h("h2", {}, "Export and import"), h("p", { class: "soft" }, "One JSON document with everything that the sandbox holds; card numbers and ccv are left out."),
-      transfer(), h("h2", {}, "Fork"), h("p", { class: "soft" }, "A copy under another key: try something there, and compare."), forkForm(null, box)),
+      h("h2", {}, "Export and import"), h("p", { class: "soft" }, "One JSON document with objects, clock and scenarios; the journal, card numbers and ccv are left out."),
+      transfer(undoButton), h("h2", {}, "Fork"), h("p", { class: "soft" }, "A copy under another key: try something there, and compare."), forkForm(null, box)),
     h("section", {}, h("h2", {}, "Compare with another sandbox"), comparison(box), h("h2", {}, "Verify"), verification())));
   const later = calmly(draw);
   later.soon();
@@ -61,12 +62,12 @@ function isLines(text) {
   return text.length > 9_000_000 || /^[^\n]+\}\r?\n\{/.test(text);
 }
 
-function transfer() {
+function transfer(undoButton) {
   const file = h("input", { type: "file", accept: "application/json,.ndjson", class: "hidden", id: "import-file", "data-testid": "import-file", onchange: async () => {
     try {
       const text = await file.files[0].text();
       await api("PUT", "/__admin/state?undo=true", text, { type: isLines(text) ? LINES : "application/json" });
-      say("Imported. ", "info", act("Undo", async () => { await api("POST", "/__admin/undo"); say("Everything is back.", "info"); }, { class: "small", "data-testid": "undo-import" }));
+      say("Imported. ", "info", undoButton({ class: "small", "data-testid": "undo-import" }));
     } catch (problem) {
       say(problem.message);
     } finally {

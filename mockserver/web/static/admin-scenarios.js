@@ -36,7 +36,7 @@ export function scenarios(panel, count) {
   panel.append(h("div", { class: "columns" },
     h("section", {}, h("h2", {}, "Editor"), h("div", { class: "actions" }, shipped, act("Example", async () => { await ready; editor.put(EXAMPLE); }, { class: "quiet", "data-testid": "scenario-example" })), place, summary,
       h("div", { class: "actions" }, act("Add", send("POST"), { class: "primary", "data-testid": "scenario-add" }), act("Replace all", send("PUT"), { "data-testid": "scenario-replace" }),
-        act("Try on the journal", tryOut, { "data-testid": "dry-run" }), act("Clear all", () => drop(), { class: "quiet", "data-testid": "scenario-clear" })), outcome, help),
+        act("Try on the journal", tryOut, { "data-testid": "dry-run" }), act("Remove all", () => drop(), { class: "quiet", "data-testid": "scenario-clear" })), outcome, help),
     h("section", {}, h("h2", {}, "What becomes of the next payment"), nextPayment(draw), h("h2", {}, "In force"), files, h("h2", {}, "Rules, in the order of asking"), rules)));
 
   async function begin() {

@@ -21,6 +21,8 @@ let followed = null;
 let listed = [];
 let isGone = false;
 let last = 0;
+let others = "";
+let told = "";
 let stopFollowing = () => {};
 const box = { all: () => listed, openKey, left };
 
@@ -59,7 +61,7 @@ function show() {
   const values = { requests: 1, webhooks: 1, findings: 1, explorations: 1, objects: 2, inbox: 2 }[wanted] || 0;
   const parts = [...Array(values).keys()].map((i) => rest[i] || undefined);
   if (view && view.name === wanted && view.open) return void view.open(...parts, given);
-  if (view && byId("message").dataset.kind === "bad") say("");
+  if (view) say("");
   if (view && view.close) view.close();
   const panel = clear(byId("view"));
   panel.className = `view-${wanted}`;
@@ -97,7 +99,7 @@ function welcome() {
 }
 
 function label(one) {
-  return [one.name, one.key, `${one.requests ?? 0} requests`].filter(Boolean).join("  ·  ");
+  return [one.name, one.key, `${one.requests ?? 0} request${one.requests === 1 ? "" : "s"}`].filter(Boolean).join("  ·  ");
 }
 
 // The list is made anew only when others are in it: it may be open under the hand of the reader.
@@ -149,6 +151,13 @@ function enter(id) {
   stopFollowing = follow(id, news, live);
 }
 
+// The list of sandboxes alone: the news of one tell of the list, too.
+function followAll() {
+  followed = null;
+  stopFollowing();
+  stopFollowing = follow(null, sandboxes.soon, (state) => state === "refused" || live(state));
+}
+
 // The sum of the money, which the news do not tell.
 const sums = calmly(async () => {
   const got = await api("GET", "/__admin/books?limit=1").catch(() => null);
@@ -190,11 +199,13 @@ function askName(id, key) {
 }
 
 function live(state) {
+  told = "";
   const hasToken = Boolean(sessionStorage.getItem("admin-token"));
   byId("live").textContent = { offline: "offline, trying again", refused: hasToken ? "wrong token" : "token wanted", gone: "no such sandbox" }[state] || state;
   byId("live").dataset.state = state;
   document.body.classList.toggle("stale", state === "offline");
   if (state === "refused") return askToken(hasToken);
+  if (state === "gone") sandboxes.soon();
   if (state === "offline" || (state === "gone") === isGone) return;
   isGone = !isGone;
   if (view && view.close) view.close();
@@ -204,6 +215,12 @@ function live(state) {
 
 function news(event) {
   setClock(event);
+  const { sandboxes: many, named, now, ...own } = event;
+  if (others !== `${many} ${named}`) sandboxes.soon();
+  others = `${many} ${named}`;
+  // The view shows nothing of other sandboxes.
+  if (told === JSON.stringify(own)) return;
+  told = JSON.stringify(own);
   for (const one of listed) if (one.id === chosen()) relabel(Object.assign(one, { requests: event.last }));
   if (view && view.news) view.news(event);
   if (event.last !== last && (!view || view.name !== "books")) sums.soon();
@@ -254,19 +271,16 @@ window.addEventListener("hashchange", show);
 window.addEventListener("pagehide", () => stopFollowing());
 
 const sandboxes = calmly(() => listSandboxes().catch((problem) => say(problem.message)));
-let stopListening = () => {};
 async function begin() {
-  stopListening();
   try {
     await listSandboxes();
   } catch (problem) {
     if (problem.status === 401) return void askToken(Boolean(sessionStorage.getItem("admin-token")));
     say(problem.message);
   }
-  if (!chosen()) show();
-  stopListening = follow(null, sandboxes.soon, (state) => {
-    if (!chosen() && state !== "refused") live(state);
-  });
+  if (chosen()) return;
+  show();
+  followAll();
 }
 byId("fold").addEventListener("click", () => byId("fold").setAttribute("aria-expanded", String(document.querySelector("header").classList.toggle("open"))));
 tabs();
