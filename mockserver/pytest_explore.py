@@ -31,18 +31,17 @@ from mockserver.domain.clock import SECOND, Micros, parse_duration
 from mockserver.domain.record import mutable
 from mockserver.explore.aftermath import Look, look_at
 from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, fault
-from mockserver.explore.fault_table import Trial, faults_of
+from mockserver.explore.fault_table import Injection, Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, legend, tables, word
 from mockserver.explore.review import beside_usual
+from mockserver.explore.run_money import RunMoney, money_of
 from mockserver.explore.trial import differences, points_of
 from mockserver.explore.verdicts import (
     Judged,
     Reference,
     RunEnd,
-    RunMoney,
     Verdict,
     judged,
-    money_of,
     operations_of,
 )
 from mockserver.findings.catalogue import lines_of
@@ -398,7 +397,10 @@ class Explorer:
             fault.timed(self.client_timeout, is_manual=learnt["is_manual"]) for fault in self.faults
         ]
         found = (
-            Trial(((point, fault),)) for point in points for fault in faults if fault.fits(point)
+            Trial((Injection(point, fault),))
+            for point in points
+            for fault in faults
+            if fault.fits(point)
         )
         return {name_of(one): one for one in found}
 
@@ -555,11 +557,16 @@ class Explorer:
         code, has_books = None if came.hung else int(failed), sandbox.has_books
         # What a finding has cost is allowed with it.
         reference = Reference() if len(rows) < len(ended["findings"]) else self._reference(item)
-        if not tried.is_ours:
+        if not tried.moves_money:
             after = beside_usual(after, reference)
             rows = [*after.findings]
         made = judged(
-            code, after, reference, has_books=has_books, has_fired=is_hit, is_ours=tried.is_ours
+            code,
+            after,
+            reference,
+            has_books=has_books,
+            has_fired=is_hit,
+            fault_moves_money=tried.moves_money,
         )
         if sandbox.is_unsafe:
             made = Judged(Verdict.UNSAFE, made.words)

@@ -373,7 +373,7 @@ ROUTES = (
             evidence = Evidence(f"{call.charge.amount}", entry=call.entry)
             self._ledger.add("large-amount", call.at, (evidence,), operation=call.op)
 """,
-                "        charge = call.charge\n        if (",
+                "        charge = call.charge\n        if charge is not None",
             )
         ],
     },

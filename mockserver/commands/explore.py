@@ -331,7 +331,7 @@ def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> Tried
         trial = _named(name, lab)
     except ValueError as problem:
         raise click.UsageError(f"{option}: {problem}") from None
-    if trial.is_of == CRASH and not plan.crashes:
+    if trial.own_option == CRASH and not plan.crashes:
         lab = replace(lab, base=crash_baseline(runner, lab.base, plan.timeout))
     return lab.try_one(trial)
 

@@ -1,6 +1,14 @@
 """What differs between two servers that were asked the same: status, presence, type and format of
-every field, and values that must not differ. Of ids, instants, tokens and what belongs to an
-account the form is compared.
+every field, and values that must not differ.
+
+Two servers never answer alike byte for byte: ids, instants and tokens are made anew, and names,
+providers and costs belong to an account. To report these would hide what matters. So a value is
+reduced to its *form* (``form_of``): of an id or an instant how it is written, of any other text
+what it says. Only forms are compared.
+
+What is left matters more or less (``Tier``). The question is always the same: what happens to a
+client that was written against this product when it meets the other server? A field that it reads
+and that is not there breaks it; one more field does not.
 
 Source: docs/drift.md, What it compares.
 """
@@ -21,10 +29,14 @@ Tier = StrEnum("Tier", {"BREAKS": "breaks a client", "SHAPE": "shape", "WORDING"
 people notice."""
 
 NEARBY = 100 * DAY
+"""How far from the walk an instant may be that was made by it: cards expire years later."""
+
 UNSHOWN = '"..."'
 """Stands, where a source shows that there is a field but not what it holds, for any value."""
 
 _ABSENT = object()
+"""Stands for a field that is not there, which null is not."""
+
 _LONGEST = 80
 _PARTS = re.compile(
     r"(?P<instant>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?P<fraction>\.\d+)?(?P<zone>Z|[+-]\d\d:?\d\d)?)"
@@ -40,6 +52,7 @@ _OF_ACCOUNT = re.compile(
 _FOR_PEOPLE = re.compile(r"(?:.*\.)?(?:message|errorMessage|details\.\w+)")
 _ENUMERATED = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
 _TEXTS = {"text", "id"}
+"""Kinds of texts that are the same to a client."""
 
 
 @record
@@ -73,10 +86,10 @@ class Discrepancy:
 def compare(here: Played, there: Played, run: Run) -> list[Discrepancy]:
     """The differences in the calls that both have answered, in the order of the walk."""
     discrepancies: list[Discrepancy] = []
-    for call, answer in there.answers.items():
-        if call in here.answers:
-            ours = here.answers[call]
-            discrepancies += _differences(call, ours, answer, run, is_partial=there.is_partial)
+    for call, theirs in there.answers.items():
+        ours = here.answers.get(call)
+        if ours is not None:
+            discrepancies += _differences(call, ours, theirs, run, is_partial=there.is_partial)
     return discrepancies
 
 
@@ -178,6 +191,7 @@ def _is_telling(instant: str | None, run: Run) -> bool:
 def _part(part: re.Match[str]) -> str:
     """The form of a part of a text that differs from server to server."""
     match part.lastgroup:
+        # The last group that has matched: within an instant its fraction or its zone.
         case "instant" | "fraction" | "zone":
             digits = len(part["fraction"] or ".") - 1
             return f"an instant with {digits} digits of a second and {part['zone'] or 'no zone'}"
@@ -198,13 +212,21 @@ def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier | None:
         # A client that was written here reads what is not there. A null it expects.
         return Tier.SHAPE if here.kind == "null" else Tier.BREAKS
     if here.kind == "absent":
+        # A client that was written here does not read it.
         return Tier.SHAPE
     if _OF_ACCOUNT.fullmatch(re.sub(r"\[\d+\]", "", place)):
         return None
-    if kinds <= _TEXTS and _FOR_PEOPLE.fullmatch(place):
+    are_texts = kinds <= _TEXTS
+    if are_texts and _FOR_PEOPLE.fullmatch(place):
         return Tier.WORDING
     if here.kind != there.kind:
-        return Tier.SHAPE if here.kind == "null" or kinds <= _TEXTS else Tier.BREAKS
+        # Where null is possible here, a client expects a value too.
+        return Tier.SHAPE if are_texts or here.kind == "null" else Tier.BREAKS
+    return _tier_of_values(here, there)
+
+
+def _tier_of_values(here: ValueForm, there: ValueForm) -> Tier:
+    """The same, of two values of one kind."""
     match here.kind:
         case "text" if not (_is_word(here) and _is_word(there)):
             are_sentences = " " in here.shown and " " in there.shown
@@ -212,6 +234,7 @@ def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier | None:
         case "instant" | "id":
             return Tier.SHAPE
         case "number" if Decimal(here.shown) == Decimal(there.shown):
+            # 20 and 20.00 are one number.
             return Tier.SHAPE
         case _:
             return Tier.BREAKS

@@ -19,7 +19,7 @@ from mockserver.domain.batch import BatchRow, read_lines
 from mockserver.domain.clock import Micros, iso
 from mockserver.domain.masking import CARD_VARIABLE, mask_text, printable, sendable_field
 from mockserver.domain.record import mutable, record
-from mockserver.drift.peers import Peer, opening
+from mockserver.drift.peers import Answer, Peer, opening
 from mockserver.drift.traffic import PROVIDER_FIELD, Exchange
 from mockserver.drift.walk import DUMMY
 from mockserver.scenario.answers import ready
@@ -36,6 +36,8 @@ _NAMING = ("token", *(f"{kind.replace('_', '')}id" for kind in STORED if kind !=
 the usual one."""
 
 _LONGEST = 100
+"""Characters of what a recorded refusal says."""
+
 _ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
 
 
@@ -85,29 +87,42 @@ class _Import:
             return
         if exchange.lacks:
             where = f"{exchange.method} {mask_text(exchange.path)}"
-            self.notes.append(f"exchange {place} {where}: left out, {exchange.lacks}")
+            self._leave_out(f"{place} {where}", exchange.lacks)
             return
         path = _with_placeholders(mask_text(exchange.path), self.placeholders)
         body = mask_json(exchange.body, partial(_text_to_send, self.placeholders))
         unknown = _unknown_object(path, body)
         if unknown is not None:
-            where = f"{exchange.method} {path}"
             reason = f"no earlier exchange made what {unknown}"
-            self.notes.append(f"exchange {place} {where}: left out, {reason}")
+            self._leave_out(f"{place} {exchange.method} {path}", reason)
             return
         call_id = f"call{place}"
         call = CallMap(id=call_id, call=f"{exchange.method} {path}", body=body)
         try:
             answer = await self.server.ask(ready(call, self.answers))
         except LookupError as missing:
-            self.notes.append(f"exchange {place} {call}: left out, {missing.args[0]}")
+            self._leave_out(f"{place} {call}", str(missing.args[0]))
             return
         self.answers[call_id] = answer.known
-        self.placeholders |= {
-            text: f"{{{call_id}.{way}}}"
-            for text, way in _ids(exchange.answer, answer.known)
-            if text not in self.placeholders
+        for recorded_id, way in dict(_ids(exchange.answer, answer.known)).items():
+            # An id is that of the call that has made it, which is the first to show it.
+            self.placeholders.setdefault(recorded_id, f"{{{call_id}.{way}}}")
+        entry: dict[str, object] = {
+            "id": call_id,
+            "call": call.call,
+            "expect": self._expected(exchange, answer),
         }
+        if body is not None:
+            entry["body"] = body
+        self.calls.append(entry)
+        self._note_other_status(place, call, exchange, answer)
+
+    def _leave_out(self, exchange: str, reason: str) -> None:
+        """Note why an exchange is not in the scenario."""
+        self.notes.append(f"exchange {exchange}: left out, {reason}")
+
+    def _expected(self, exchange: Exchange, answer: Answer) -> dict[str, object]:
+        """What the example expects: the status of our answer, and of its body what both say."""
         expect: dict[str, object] = {"status": answer.status}
         # The answer of an exchange may not have been recorded.
         if exchange.status in (0, answer.status):
@@ -115,16 +130,20 @@ class _Import:
             agreed = _agreed(exchange.answer, _agreed(answer.body, answer.known))
             if agreed:
                 expect["body"] = agreed
-        else:
-            statuses = f"recorded {exchange.status}, answered {answer.status} here"
-            self.notes.append(f"exchange {place} {call}: {statuses}")
-            if exchange.status // 100 != answer.status // 100:
-                recorded = f"{exchange.status}{_reason(exchange.answer)}"
-                self.unlike[call_id] = f"recorded: {recorded}; answered {answer.status} here"
-        entry: dict[str, object] = {"id": call_id, "call": call.call, "expect": expect}
-        if body is not None:
-            entry["body"] = body
-        self.calls.append(entry)
+        return expect
+
+    def _note_other_status(
+        self, place: int, call: CallMap, exchange: Exchange, answer: Answer
+    ) -> None:
+        """Note that a call was recorded with another status; and for the text of the scenario,
+        where it fails on one side only, what was recorded."""
+        if exchange.status in (0, answer.status):
+            return
+        statuses = f"recorded {exchange.status}, answered {answer.status} here"
+        self.notes.append(f"exchange {place} {call}: {statuses}")
+        if exchange.status // 100 != answer.status // 100:
+            recorded = f"{exchange.status}{_reason(exchange.answer)}"
+            self.unlike[str(call.id)] = f"recorded: {recorded}; answered {answer.status} here"
 
 
 def _unknown_object(path: str, body: object) -> str | None:
@@ -169,9 +188,9 @@ def _text_to_send(placeholders: Mapping[str, str], name: str, text: str) -> str:
         return DUMMY
     sendable = _with_placeholders(sendable_field(name, text), placeholders)
     is_masked_number = re.fullmatch(r"[\d* ]*\*[\d* ]*", sendable) is not None
-    if sendable == CARD_VARIABLE or is_masked_number:
-        return _CARD if len(sendable) > len(_CCV) else _CCV
-    return sendable
+    if sendable != CARD_VARIABLE and not is_masked_number:
+        return sendable
+    return _CARD if len(sendable) > len(_CCV) else _CCV
 
 
 def _unknown(body: object, name: str = "") -> Iterator[str]:

@@ -42,6 +42,8 @@ _Place: TypeAlias = tuple[str, str]
 could make the call."""
 
 _TIMES = ("0s", "1d")
+"""Durations that are tried: at once, and later than any walk takes."""
+
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
@@ -70,10 +72,9 @@ class DriftReport:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterator[str]:
+        """The report, a line for each way in which calls differ, those first that break clients."""
         played = self.recording.played
-        settled = {
-            difference: f" ({key}: {self.overrides[key]})" for difference, key in self.by_key
-        }
+        settled = {difference: f"({key}: {self.overrides[key]})" for difference, key in self.by_key}
         differences = [*settled, *(other for other in self.left if other not in settled)]
         count = f"{len(differences) or 'no'} difference{'s' if len(differences) > 1 else ''}"
         yield (
@@ -81,19 +82,10 @@ class DriftReport:
             f"{len(played.answers)} calls, {count}"
         )
         for tier in Tier:
-            # Calls that differ in the same way share a line.
-            calls: dict[str, list[str]] = {}
-            for difference in differences:
-                if difference.tier is tier:
-                    by_what = settled.get(difference, " (no assumption settles it)")
-                    sides = f"{difference.here} here, {difference.there} there"
-                    words = f"{difference.place}: {sides}{by_what}"
-                    calls.setdefault(words, []).append(difference.call)
-            if calls:
+            of_tier = [difference for difference in differences if difference.tier is tier]
+            if of_tier:
                 yield f"{tier}:"
-            for words, names in calls.items():
-                more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-                yield f"  {', '.join(names[:_SHOWN])}{more}: {words}"
+                yield from _lines_of(of_tier, settled)
         if self.overrides:
             yield "assumptions that settle them:"
             yield from (f"  {key}: {value}" for key, value in self.overrides.items())
@@ -111,6 +103,22 @@ class DriftReport:
         return scenario_text(
             {"version": 1, "name": "drift", "description": words, "assumptions": self.overrides}
         )
+
+
+def _lines_of(
+    differences: Sequence[Discrepancy], settled: Mapping[Discrepancy, str]
+) -> Iterator[str]:
+    """A line for each way in which calls differ, with the assumption that settles it and the calls:
+    most that differ do so alike."""
+    calls: dict[str, list[str]] = {}
+    for difference in differences:
+        by_what = settled.get(difference, "(no assumption settles it)")
+        sides = f"{difference.here} here, {difference.there} there"
+        words = f"{difference.place}: {sides} {by_what}"
+        calls.setdefault(words, []).append(difference.call)
+    for words, names in calls.items():
+        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+        yield f"  {', '.join(names[:_SHOWN])}{more}: {words}"
 
 
 @record
@@ -139,6 +147,7 @@ class _Trials:
     async def gap(self, overrides: Overrides) -> _Gap:
         """How far the recording and this product are apart under some assumptions."""
         key = frozenset((name, str(value)) for name, value in overrides.items())
+        # The search asks for the same values again from each new place.
         if key not in self._gaps:
             there, run = self._recording.played, self._recording.run
             here = await play(self._walk, self._open_sandbox(overrides), run.name, undoes=False)
@@ -204,7 +213,8 @@ async def _rank(
 
 
 def _other_values(gap: _Gap, chosen: Overrides, profile: Profile) -> Iterator[tuple[str, object]]:
-    """Every other value of every assumption that may be the one."""
+    """Every other value of every assumption that may be the one. Where any text is possible, as for
+    a name, it must be one that the other server has shown."""
     hints: list[str] = []
     for difference in gap.differences:
         text = difference.there.strip('"')

@@ -1,6 +1,11 @@
 """One of the two servers that are compared: what it answers to a call, within bounds and without
 secrets.
 
+One is this product, opened in this process: a walk is played there many times, under many
+assumptions, and no socket is needed for that. The other may be the sandbox of a company, so it is
+asked carefully: only an address and a key for tests are taken, an answer that does not come, or is
+too long, is an answer that says so.
+
 Answers hold no card number, ccv or key, wherever the server put them, so nothing that is made of
 them does.
 """
@@ -47,6 +52,8 @@ _TEST_WORDS = {
     "mock",
     "qa",
 }
+"""Words of the names of hosts that are for tests."""
+
 _SHORTEST_KEY = 6
 _LIVE_WORDS = {"live", "prod", "production"}
 
@@ -120,6 +127,7 @@ def _masked_and_known(raw: bytes, key: str) -> tuple[object, object]:
     """The JSON of an answer, masked and as it is. The key of the call is masked wherever it is."""
     try:
         known = loads(raw)
+        # The key as it stands within a text of JSON, without quotes.
         text = json_text(mask_json(known)).replace(json_text(key)[1:-1], "***")
         return loads(text.encode()), known
     except MalformedJson:
@@ -145,6 +153,7 @@ def remote(url: str, key: str, now: Callable[[], Micros]) -> Peer:
     )
 
     async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+        """Make a call over the network, and stop reading what is too long for an answer."""
         raw = bytearray()
         async with client.stream(call.method, call.path, content=content, headers=own) as response:
             async for chunk in response.aiter_raw():
@@ -188,16 +197,19 @@ def opening(profile: str, instant: Micros) -> Callable[[Mapping[str, object]], P
     app = Application(settings, lambda: now, Files(list))
 
     async def rest(length: Micros) -> None:
+        """Let time pass without waiting for it: the clock of the sandbox moves on."""
         nonlocal now
         now += length
 
     async def send(call: CallMap, own: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+        """Make a call in this process."""
         path, _, query = call.path.partition("?")
         headers = {"host": "127.0.0.1", **own}
         answer = await asked(app, call.method, unquote(path), query.encode(), headers, content)
         return answer.status, answer.raw
 
     def open_sandbox(assumptions: Mapping[str, object]) -> Peer:
+        """Begin anew, at the same instant, so that every walk can be compared with any other."""
         nonlocal now
         now = instant
         scenario = Scenario(

@@ -1,11 +1,16 @@
 """Exchanges as files: HAR 1.2, which ``--record`` writes and browsers too, and Postman collections.
-Nothing that is written is secret: answers come masked, and requests are masked here."""
+Nothing that is written is secret: answers come masked, and requests are masked here.
+
+Files come from anywhere, so each member is taken with its kind, and what is wrong is named by its
+place in the file (``_Part``). What is no call of this service, or cannot be made again, is no
+fault of a file: it is kept with the reason (``Exchange.lacks``), and the import leaves it out with
+a note.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -91,8 +96,9 @@ class _Part:
         return member
 
     def part(self, name: str, otherwise: Mapping[str, object] | None = None) -> _Part:
-        """A member that is an object."""
-        return _Part(self.take(name, dict, otherwise and dict(otherwise)), f"{self.place}{name}.")
+        """A member that is an object; ``otherwise`` stands for one that is absent or null."""
+        default = None if otherwise is None else dict(otherwise)
+        return _Part(self.take(name, dict, default), f"{self.place}{name}.")
 
     def parts(self, name: str, otherwise: list[object] | None = None) -> Iterator[_Part]:
         """The items of a member that is a list of objects."""
@@ -188,8 +194,9 @@ def _read(path: Path) -> Recording:
         response = row.part("response")
         content = response.part("content")
         text, status = content.take("text", str), response.take("status", int)
+        is_text = content.take("mimeType", str) == _TEXT
         try:
-            body = text if content.take("mimeType", str) == _TEXT else loads(text.encode())
+            body = text if is_text else loads(text.encode())
         except MalformedJson as fault:
             raise NotCompared(f"{content.place}text: {fault}") from None
         played.answers[row.take("comment", str)] = Answer(status, body, body)
@@ -319,7 +326,8 @@ def _texts_that_need_values(value: object) -> Iterator[str]:
 
 
 def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exchange:
-    """A call by the path that the service knows, whatever stands before it in the address."""
+    """A call by the path that the service knows, whatever stands before it in the address: a
+    gateway or a version of its own, or a variable for all of that."""
     address, _, query = url.partition("#")[0].partition("?")
     segments = address.rpartition("://")[2].strip("/").split("/")
     path = ""
@@ -337,7 +345,10 @@ def _exchange(method: str, url: str, sent: str, status: int, answer: str) -> Exc
 
 
 def _json(text: str) -> object:
-    """What a text holds; None where it is not JSON."""
-    with suppress(MalformedJson):
-        return loads(text.encode("utf-8", "replace")) if text.strip() else None
-    return None
+    """What a text holds; None where it is not JSON: an answer in an example may be any text."""
+    if not text.strip():
+        return None
+    try:
+        return loads(text.encode("utf-8", "replace"))
+    except MalformedJson:
+        return None

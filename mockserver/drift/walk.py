@@ -43,6 +43,7 @@ _MOST_SILENCES = 3
 """Calls in a row without an answer after which the walk is broken off."""
 
 _DEEP = 70
+"""Lists within lists of a body of the walk: deeper than servers read."""
 
 
 @record
@@ -59,6 +60,7 @@ class _Undoing:
 _UNDOING = {row.op: row for row in read_table("undone", _Undoing, Path(__file__).parent)}
 
 _RETURNED = {"REFUND", "AUTHORISE_CANCELLED", "FAILED"}
+"""States of charges that hold no money."""
 
 
 Step = CallMap | AdvanceMap
@@ -90,11 +92,10 @@ def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()
     if operations is None and not calls:
         return walk
     chosen = {FIRST, OFFERED, *calls}
-    # What a call needs comes before it.
-    for step in reversed(walk):
-        if isinstance(step, AdvanceMap):
-            continue
-        if step.id in chosen or operation_of(step.method, step.path) in (operations or ()):
+    # What a call needs comes before it: from the last to the first each need is known in time.
+    for step in reversed(calls_of(walk)):
+        is_of_operation = operation_of(step.method, step.path) in (operations or ())
+        if step.id in chosen or is_of_operation:
             chosen.add(str(step.id))
             chosen |= {name for name, _ in placeholders([step.call, step.headers, step.body])}
     return [step for step in walk if isinstance(step, AdvanceMap) or step.id in chosen]
@@ -131,7 +132,8 @@ def unseen() -> Iterator[str]:
 
 
 async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = True) -> Played:
-    """Play a walk as the run of a name, and take back what it made, also when it breaks off.
+    """Play a walk as the run of a name, and take back what it made, also when it breaks off: in
+    reverse order, as a customer can be removed when its cards are gone.
 
     Raises ``NotCompared`` when the first call is not answered, or the key is not taken.
     """
@@ -145,8 +147,8 @@ async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = 
         if undoes:
             try:
                 async with asyncio.timeout(WALK_SECONDS):
-                    for thing in reversed(made):
-                        await _undo(server, thing, name, played.left)
+                    for object_made in reversed(made):
+                        await _undo(server, object_made, name, played.left)
             except TimeoutError:
                 played.left.append(f"what was not taken back within {WALK_SECONDS:.0f} s")
     return played
@@ -187,26 +189,44 @@ async def _play(
         try:
             call = ready(step, {**known, "run": run})
         except LookupError as missing:
+            # An earlier call has not given what this one names.
             played.skipped[name] = str(missing.args[0]).partition(":")[0]
             continue
-        op = operation_of(call.method, call.path)
-        if op == "charge.create" and "reference" in call.body:
-            made[_Made(op, call.body["reference"])] = None
+        _note_before(call, made)
         answer = await server.ask(call)
         if name == FIRST:
             _check_key_is_taken(answer)
         played.asked[name], played.answers[name], known[name] = call, answer, answer.known
         if name == OFFERED:
-            offered = re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))
-            run["provider"] = offered[0] if offered else DUMMY
-        if answer.is_success and op in _UNDOING:
-            made_id = _path_text(answer.known, _UNDOING[op].id_field)
-            if made_id:
-                made[_Made(op, made_id)] = None
+            run["provider"] = _offered_provider(answer)
+        _note_after(call, answer, made)
         silences = 0 if answer.status else silences + 1
         if silences == _MOST_SILENCES:
             played.broken = f"{silences} calls in a row had no answer, the last one was {name}"
             return
+
+
+def _note_before(call: CallMap, made: dict[_Made, None]) -> None:
+    """Note a charge that is asked for: it may be there when its answer is lost."""
+    op = operation_of(call.method, call.path)
+    if op == "charge.create" and "reference" in call.body:
+        made[_Made(op, call.body["reference"])] = None
+
+
+def _note_after(call: CallMap, answer: Answer, made: dict[_Made, None]) -> None:
+    """Note what a call has made, by the id in its answer."""
+    op = operation_of(call.method, call.path)
+    if op is None or op not in _UNDOING or not answer.is_success:
+        return
+    made_id = _path_text(answer.known, _UNDOING[op].id_field)
+    if made_id:
+        made[_Made(op, made_id)] = None
+
+
+def _offered_provider(answer: Answer) -> str:
+    """The first provider of the account; where it shows none, that of published samples."""
+    offered = re.findall(r'"providerId":"([\w-]+)"', json_text(answer.known))
+    return offered[0] if offered else DUMMY
 
 
 def _check_key_is_taken(answer: Answer) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.shop_rows import LONGEST, BadRow, checked_rows, compared_of
@@ -27,9 +27,11 @@ from mockserver.domain.figures import Figures
 from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
+from mockserver.explore.answers import BooksRow, CallRow, FindingRow, OrderRow
 from mockserver.explore.command import Ended
+from mockserver.explore.run_money import RunMoney, ShopsRow, key_of, money_of, unknown_row
 from mockserver.explore.telling import TOLD, Ending, Telling
-from mockserver.explore.verdicts import RunEnd, RunMoney, key_of, money_of, unknown_row
+from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import MONEY
 
@@ -56,9 +58,12 @@ SETTLING = frozenset(
 """What may come due that a shop waits for: its payment settles, or it is told. What merely expires
 settles nothing."""
 
-Run = Callable[..., Ended]
-"""Runs another command of the shop as the command itself was run: its ``output`` goes to a file,
-its ``errors`` to another (``Commands.done``)."""
+
+class Run(Protocol):
+    """Runs another command of the shop as the command itself was run: its ``output`` goes to a
+    file, its ``errors`` to another (``Commands.done``)."""
+
+    def __call__(self, argv: Sequence[str], *, output: Path, errors: Path) -> Ended: ...
 
 
 class ShopFailed(Exception):
@@ -66,7 +71,8 @@ class ShopFailed(Exception):
 
 
 class NoBooks(ShopFailed):
-    """The shop's books cannot be had."""
+    """The shop's books cannot be had. Apart from other failures, since a crash may have kept them
+    from being made: then the shop knows nothing, and that is judged."""
 
 
 _CLOSED = {
@@ -105,11 +111,9 @@ class Aftermath:
     @property
     def url(self) -> str | None:
         """The address of the books, if they have one."""
-        return (
-            self.books[0]
-            if self.books and self.books[0].lower().startswith(("http://", "https://"))
-            else None
-        )
+        if self.books and self.books[0].lower().startswith(("http://", "https://")):
+            return self.books[0]
+        return None
 
 
 @record
@@ -118,9 +122,9 @@ class Look:
     /__admin/books`` shows it, findings, the rules that have ``fired``, the names of what is still
     ``due``, and the timeline. ``is_manual``: its clock was set by hand."""
 
-    calls: Sequence[Mapping[str, Any]]
-    money: Mapping[str, Any]
-    findings: Sequence[Mapping[str, Any]]
+    calls: Sequence[CallRow]
+    money: BooksRow
+    findings: Sequence[FindingRow]
     fired: frozenset[str]
     due: Sequence[str]
     timeline: str
@@ -149,8 +153,8 @@ class _BooksRead:
     (``compared``), what is still to be said of orders that they lack (``untold``). ``unread`` says
     why they could not be had, ``failed`` why they could not be compared."""
 
-    rows: Sequence[Any] = ()
-    compared: Sequence[Any] = ()
+    rows: Sequence[ShopsRow] = ()
+    compared: Sequence[FindingRow] = ()
     untold: Sequence[str] = ()
     unread: str = ""
     failed: str = ""
@@ -174,15 +178,20 @@ class AfterRun:
     def end(self, ending: Ending = Ending()) -> tuple[RunEnd, Sequence[Look]]:  # noqa: B008
         """Everything between the end of the command and the verdict, and all looks at the sandbox:
         the first when the command had ended, the last when all had. ``ending`` is what the end of
-        the command has told. Where it has told somebody, what was in doubt is looked after."""
+        the command has told: what it has told somebody the books need not say."""
         asked = self.asked
         looks = [look_at(self.sandbox, finish=not asked.follows)]
-        differed, failed = list[Any](), ""
+        differed: Sequence[FindingRow] = ()
+        failed = ""
         if asked.follows:
             differed, failed = self._follow(ending, looks)
             looks.append(look_at(self.sandbox, finish=True))
         last, money = looks[-1], RunMoney.of(looks[-1].money)
-        read = _BooksRead() if failed or not asked.books else self._read_books(ending, money)
+        read = _BooksRead()
+        # Books after a nightly job that has failed would be judged as those of a shop that ran it.
+        if asked.books and not failed:
+            read = self._read_books(ending, money)
+        # The comparison above counts, not one that the shop's tests have made earlier.
         judged = [row for row in last.findings if row["finding"] not in COMPARED]
         self.sandbox.invariants = [*asked.invariants]
         broken = self.sandbox.end_of_test(None, rules=False)["rules"]
@@ -203,10 +212,12 @@ class AfterRun:
         )
         return end, looks
 
-    def _follow(self, ending: Ending, looks: list[Look]) -> tuple[list[Any], str]:
+    def _follow(self, ending: Ending, looks: list[Look]) -> tuple[Sequence[FindingRow], str]:
         """Let time pass and the nightly job run, with a look between them: what the books and the
-        sandbox said differently before, and what of the shop has failed."""
-        asked, differed = self.asked, list[Any]()
+        sandbox said differently before, by which a shop that heals is told from one that was right
+        all along; and what of the shop has failed."""
+        asked = self.asked
+        differed: Sequence[FindingRow] = ()
         try:
             if asked.books:
                 # The nightly job may make books that are not there yet.
@@ -216,6 +227,8 @@ class AfterRun:
                 self.sandbox.clock.advance(duration_text(asked.settle))
             if asked.reconcile:
                 if asked.settle is not None:
+                    # The job begins under a scenario of its own, and counters begin anew by that:
+                    # what has fired while time passed is known only now.
                     looks.append(look_at(self.sandbox))
                 self.before_reconcile()
                 self._printed("reconcile", asked.reconcile)
@@ -227,14 +240,14 @@ class AfterRun:
         """Read the books for the last time, and compare them."""
         if self.closes:
             self._refuse_money()
-        rows = compared = list[Any]()
-        untold = list[str]()
         try:
             rows = self._rows_after(ending)
-            told, untold = _told(ending, money, rows)
-            compared = self._compared([*rows, *told], is_settled=self.asked.settle is not None)
         except NoBooks as problem:
             return _BooksRead(unread=str(problem))
+        told, untold = _told(ending, money, rows)
+        is_settled = self.asked.settle is not None
+        try:
+            compared = self._compared([*rows, *told], is_settled=is_settled)
         except ShopFailed as problem:
             return _BooksRead(rows, untold=untold, failed=str(problem))
         return _BooksRead(rows, compared, untold)
@@ -245,7 +258,7 @@ class AfterRun:
         fired is known by then; and nothing follows for which the sandbox must be opened again."""
         self.sandbox.call("POST", "/__admin/scenarios", json=_CLOSED)
 
-    def _rows_after(self, ending: Ending) -> list[Any]:
+    def _rows_after(self, ending: Ending) -> list[ShopsRow]:
         """The rows of its books after such an end. Books that a crash has kept from being made know
         nothing. Raises ``NoBooks``."""
         try:
@@ -255,7 +268,7 @@ class AfterRun:
                 return []
             raise
 
-    def _rows(self) -> list[Any]:
+    def _rows(self) -> list[ShopsRow]:
         """The rows of its books. Raises ``NoBooks``."""
         url = self.asked.url
         try:
@@ -266,7 +279,9 @@ class AfterRun:
         except ShopFailed as problem:
             raise NoBooks(str(problem)) from None
 
-    def _compared(self, rows: Sequence[Any], *, is_settled: bool = False) -> list[Any]:
+    def _compared(
+        self, rows: Sequence[ShopsRow], *, is_settled: bool = False
+    ) -> Sequence[FindingRow]:
         """What the rows and the sandbox say differently. Raises ``ShopFailed``."""
         # Without what is not compared: some of the rows may claim nothing where all together do.
         judged = [compared_of(row) for row in rows if key_of(row) not in self.ignored]
@@ -274,7 +289,8 @@ class AfterRun:
             found = self.sandbox.compare_books(judged, states=self.asked.states, settled=is_settled)
         except ControlRefused as refused:
             raise ShopFailed(f"--books: {refused}") from None
-        return list(found["findings"])
+        differences: Sequence[FindingRow] = found["findings"]
+        return differences
 
     def _printed(self, option: str, argv: Sequence[str]) -> bytes:
         """What a command of the shop prints. Raises ``ShopFailed`` when it cannot be run or does
@@ -286,41 +302,48 @@ class AfterRun:
             raise ShopFailed(f"--{option}: cannot run {argv[0]}: {problem.strerror}") from None
         with output.open("rb") as file:
             raw = file.read(LONGEST + 1)
-        said = mask_printed(
-            (errors.read_bytes() or raw).decode("utf-8", "replace").strip()[-_LONGEST_WORDS:]
-        )
-        if ended.exit != 0:
-            raise ShopFailed(f"--{option}: {ended}" + (f": {said}" if said else ""))
-        return raw
+        if ended.exit == 0:
+            return raw
+        words = (errors.read_bytes() or raw).decode("utf-8", "replace").strip()
+        said = mask_printed(words[-_LONGEST_WORDS:])
+        raise ShopFailed(f"--{option}: {ended}: {said}" if said else f"--{option}: {ended}")
 
 
 def _told(
-    ending: Ending, money: RunMoney, rows: Sequence[Any]
-) -> tuple[list[Mapping[str, Any]], list[str]]:
+    ending: Ending, money: RunMoney, rows: Sequence[ShopsRow]
+) -> tuple[Sequence[ShopsRow], Sequence[str]]:
     """The rows that stand for what an end has told: that the shop does not know how these orders
-    ended; and what is still to be said of them, because it is not sure that anybody was told."""
+    ended; and what is still to be said of orders that the books lack, because it is not sure that
+    anybody was told."""
     unbooked = money.unbooked(rows)
     match ending.telling:
         case Telling.TOLD | Telling.ASSERTED:
-            return money.untold(rows), []
+            # A person knows of what the client could not know. What it could have known and did not
+            # book is a difference all the same.
+            return money.untold(rows), ()
         case Telling.SAID:
-            words = (
-                f'the command said "{ending.words}": if a person reads that, exit 3 or --told '
-                f"{ending.code}"
-            )
-            said = [f"{money_of(order)}, its books do not know; {words}" for order in unbooked]
-            return [unknown_row(order) for order in unbooked], said
+            # Its words may name any of these orders: they are blamed for nothing, and doubted.
+            return [unknown_row(order) for order in unbooked], _unread_words(ending, unbooked)
         case Telling.CRASHED:
-            # Money that has come is a difference of the books; a hold runs out by itself.
-            open_ = [order for order in unbooked if not Figures.of(order).net]
-            return [], [f"{money_of(order)}, its books do not know" for order in open_]
-        case _:
-            return [], []
+            # Nobody was told. Money that has come is a difference of the books; a hold runs out by
+            # itself, and pending money may fail, so they are doubts.
+            not_come = [order for order in unbooked if not Figures.of(order).net]
+            return (), [f"{money_of(order)}, its books do not know" for order in not_come]
+        case Telling.CONTENT:
+            return (), ()
+
+
+def _unread_words(ending: Ending, unbooked: Sequence[OrderRow]) -> list[str]:
+    """What a command said that failed, beside each order that its books lack."""
+    words = (
+        f'the command said "{ending.words}": if a person reads that, exit 3 or --told {ending.code}'
+    )
+    return [f"{money_of(order)}, its books do not know; {words}" for order in unbooked]
 
 
 def _fetched(url: str) -> bytes:
-    """What an address answers. Raises ``ShopFailed`` when it answers anything but 200, or too much,
-    or too late."""
+    """What an address answers, so much of it at most that it shows to be too long for books. Raises
+    ``ShopFailed`` when it answers anything but 200, or too late."""
     import httpx
 
     raw, end = b"", time.monotonic() + _ANSWER_SECONDS

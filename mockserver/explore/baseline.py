@@ -1,21 +1,32 @@
 """The command without any fault: what there is to try, and what runs under a fault are compared
 with.
 
+It is run twice. A command that does not do the same each time would be blamed for chance: under a
+fault nobody could tell what the fault has changed. So two runs must make the same calls, pass, and
+have books that agree; else nothing is tried, and what differs is said. Two runs also show which
+orders come again under their references, and which rows of the books were there before any order
+(``ignored``).
+
+A crash is compared with a third run, in which the command is not killed and what the shop runs
+after a reboot follows all the same: what that does with money without a crash is no harm after one.
+
 Source: docs/explore.md, What it runs, Crashes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from typing import Any
 
 from mockserver.books.comparison import COMPARED
+from mockserver.domain.figures import OrderKey
 from mockserver.domain.record import record, replace
 from mockserver.explore.failures import CRASH, TWICE, InjectionPoint
 from mockserver.explore.fault_table import Trial
+from mockserver.explore.run_money import key_of, money_differences
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
-from mockserver.explore.verdicts import Reference, key_of, money_differences
+from mockserver.explore.verdicts import Reference
 from mockserver.scenario.operations import READS
 
 
@@ -27,21 +38,25 @@ class NoBaseline(Exception):
 @record
 class Baseline:
     """The command without any fault: its calls in their order with the status of each answer, the
-    seconds it took, and whether its clock was set by hand; what runs are compared with, and those
-    that were killed (``crash``). ``due`` is what came due without a call and can fail."""
+    seconds it took, and whether its clock was set by hand; what runs are compared with
+    (``reference``), and those that were killed (``crash``). ``due`` is what came due without a call
+    and can fail, ``ignored`` are the orders of the shop's books that no run asks for."""
 
     calls: Sequence[tuple[InjectionPoint, int | None]]
     seconds: float
     is_manual: bool
     due: Sequence[InjectionPoint] = ()
     reference: Reference = Reference()
-    ignored: Collection[tuple[str, str]] = ()
+    ignored: Set[OrderKey] = frozenset()
     crash: Reference = Reference()
 
     def reference_of(self, trial: Trial) -> Reference:
         """What a trial is compared with."""
-        of_axis = {CRASH: self.crash, TWICE: replace(self.reference, of_two=True)}
-        return of_axis.get(trial.is_of, self.reference)
+        if trial.own_option == CRASH:
+            return self.crash
+        if trial.own_option == TWICE:
+            return replace(self.reference, of_two=True)
+        return self.reference
 
     @property
     def points(self) -> list[InjectionPoint]:
@@ -59,19 +74,19 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
     if found:
         told = ["two runs without any fault made different calls:", *found, _unsteady(found)]
         raise NoBaseline("\n".join(told))
-    statuses = {(call["op"], call["call"]): call["status"] for call in first.calls}
-    # A client that polls does not make all of its calls in both.
-    always = {(one.op, one.nth) for one in second.points}
-    points = [one for one in first.points if (one.op, one.nth) in always]
-    unseen = second.after.money.unseen(second.after.rows)
-    seeded = [row for row in first.after.money.unseen(first.after.rows) if row in unseen]
-    ignored = {key for row in seeded if (key := key_of(row)) is not None}
+    ignored = _seeded(first, second)
     _check_books(first, ignored)
     with _only_second_fails():
         _check_books(second, ignored)
+    statuses = {(call["op"], call["call"]): call["status"] for call in first.calls}
+    # A client that polls does not make all of its calls in both.
+    always = {point.number for point in second.points}
+    points = [point for point in first.points if point.number in always]
+    calls = [point for point in points if not point.is_counted]
     return Baseline(
-        calls=tuple((one, statuses[one.op, one.nth]) for one in points if not one.is_counted),
-        due=tuple(one for one in points if one.is_counted),
+        calls=tuple((point, statuses[point.number]) for point in calls),
+        due=tuple(point for point in points if point.is_counted),
+        # The slower run decides how long a run may take, and no run is ended for chance.
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
         reference=replace(
@@ -79,8 +94,20 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
             operations=first.after.operations,
             leaves_pending=bool(first.after.left_pending()),
         ),
-        ignored=frozenset(ignored),
+        ignored=ignored,
     )
+
+
+def _seeded(first: Observed, second: Observed) -> frozenset[OrderKey]:
+    """The orders of the shop's books that the sandbox never saw and that are the same in both runs,
+    as in a database with sample orders: the shop was paid for them elsewhere."""
+    seeded = set()
+    unseen = second.after.money.unseen(second.after.rows)
+    for row in first.after.money.unseen(first.after.rows):
+        key = key_of(row)
+        if row in unseen and key is not None:
+            seeded.add(key)
+    return frozenset(seeded)
 
 
 def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -> Baseline:
@@ -95,21 +122,15 @@ def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -
         raise NoBaseline(
             f"a restart after the command had ended does not go well ({advice}):\n{problem}"
         ) from None
-    shared, money = base.reference.shared, base.reference.money
+    shared, money, after = base.reference.shared, base.reference.money, seen.after
     if money is None:
         return base
-    again = [
-        found.words for found in money_differences(money, seen.after.money, shared) if found.is_harm
-    ]
+    more = money_differences(money, after.money, shared)
+    again = [difference.words for difference in more if difference.is_harm]
     if again:
-        raise NoBaseline(
-            "\n".join(
-                [f"a restart after the command had ended takes money again: {advice}", *again]
-            )
-        )
-    return replace(
-        base, crash=Reference(seen.after.money, shared, operations=seen.after.operations)
-    )
+        words = f"a restart after the command had ended takes money again: {advice}"
+        raise NoBaseline("\n".join([words, *again]))
+    return replace(base, crash=Reference(after.money, shared, operations=after.operations))
 
 
 def _seen(runner: TrialRunner, name: str, timeout: float | None, **way: Any) -> Observed:
@@ -142,19 +163,18 @@ def _only_second_fails() -> Iterator[None]:
         raise NoBaseline(f"{problem}\nthe first of two runs was right: {_UNSTEADY}") from None
 
 
-def _check_books(seen: Observed, ignored: Collection[tuple[str, str]]) -> None:
-    """Raises ``NoBaseline`` when the shop's books cannot be read, or differ without any fault."""
+def _check_books(seen: Observed, ignored: Set[OrderKey]) -> None:
+    """Raises ``NoBaseline`` when the shop's books cannot be read, or differ without any fault: then
+    each run under a fault would be blamed for that."""
     after = seen.after
     problem = after.failed or after.unread
     if problem:
         raise NoBaseline(f"without any fault this fails: {problem}")
     if after.broken:
         raise NoBaseline("\n".join(["without any fault an invariant is broken:", *after.broken]))
-    found = [
-        row for row in after.differing if not any(one in ignored for one in row["about"].items())
-    ]
-    if found:
-        told = "\n".join(f"{row['finding']}: {row['evidence'][0]['line']}" for row in found)
+    differing = [row for row in after.differing if ignored.isdisjoint(row["about"].items())]
+    if differing:
+        told = "\n".join(f"{row['finding']}: {row['evidence'][0]['line']}" for row in differing)
         raise NoBaseline(
             "without any fault the shop's books differ from the "
             f"sandbox's:\n{told}\n{seen.timeline}"
@@ -175,11 +195,9 @@ def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
         )
     if not seen.has_called:
         raise NoBaseline(no_call(argv))
-    errors = [
-        row
-        for row in seen.after.findings
-        if row["severity"] == "error" and row["finding"] not in COMPARED
-    ]
+    # Those of the books are checked later: some of their orders may turn out to be ignored.
+    judged = [row for row in seen.after.findings if row["finding"] not in COMPARED]
+    errors = [row for row in judged if row["severity"] == "error"]
     if errors:
         named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
         raise NoBaseline(
@@ -189,6 +207,9 @@ def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
 
 
 def scenario_of(name: str, seed: int, trial: Trial | None = None) -> dict[str, Any]:
-    """The plain data of the scenario of a run, in which nothing happens that is not tried."""
-    story, rules = ("", []) if trial is None else (trial.story, trial.rules)
+    """The plain data of the scenario of a run, in which nothing happens that is not tried; without
+    a trial nothing at all."""
+    story, rules = "", list[dict[str, Any]]()
+    if trial is not None:
+        story, rules = trial.story, trial.rules
     return {"version": 1, "name": name, "description": story, "seed": seed, "rules": rules}

@@ -3,13 +3,17 @@ runs.
 
 A command may start others, and leave them behind: a server for its tests, a worker, a browser. They
 must go on until the run has been judged, as a webhook may still reach one; and none may live on
-into the next run, whose port or database it would hold. So the command leads a session of its own,
-which is ended as a whole when the block that ran it is left. What left that session is found, where
-there is a ``/proc``, by a mark in the environment that it inherited: only processes that were not
-there when the last command ended are looked at.
+into the next run, whose port or database it would hold. So a command is run as a block (``with``),
+and what it started is ended when the block is left.
 
-It is waited for without a timeout, which would look again every so often and come late hundreds of
-times; a timer ends a command that takes too long.
+It leads a session of its own, which is ended as a whole. A process may leave that session, as
+daemons do. Where there is a ``/proc`` such ones are found by a mark in the environment that they
+inherited (``MARK``). To read the environment of every process of the machine after each of a
+thousand runs would take longer than many a command: so only those are looked at that were not there
+when the last command ended.
+
+A command is waited for without a timeout. A wait with one would look again every so often, and come
+late hundreds of times; so a timer ends a command that takes too long, and the wait ends by that.
 """
 
 import os
@@ -20,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Lock, Thread, Timer
-from typing import Any
+from typing import IO, NotRequired, TypedDict, Unpack
 
 from mockserver.domain.record import record
 
@@ -60,47 +64,61 @@ class Running:
         self.process = process
         self._mark = f"{MARK}={mark}".encode()
         self._before = before
-        self._has_ended = Event()
+        self._is_killed = Event()
         self.was_ended = False
 
     def end(self) -> None:
-        """Ask it to end, and kill it when it does not."""
+        """Ask it to end, so that it may close its database, and kill it when it does not."""
         self.was_ended = True
         self._signal(signal.SIGTERM)
-        if not self._has_ended.wait(GRACE_SECONDS):
+        if not self._is_killed.wait(GRACE_SECONDS):
             self._signal(signal.SIGKILL)
 
     def kill(self) -> Set[str]:
-        """Kill it, and what it has started; all processes that ran then."""
-        self._has_ended.set()
+        """Kill it, and what it has started. Returns the numbers of all processes that ran then."""
+        # ``end`` may be waiting in another thread: by its turn the session may be another's.
+        self._is_killed.set()
         self._signal(signal.SIGKILL)
         end = time.monotonic() + GRACE_SECONDS
-        # One may have begun another after they were counted.
-        while (
-            left := self._marked((now := processes()) - self._before)
-        ) and time.monotonic() < end:
+        while True:
+            now = processes()
+            left = self._marked(now - self._before)
+            if not left or time.monotonic() >= end:
+                return now
             for pid in left:
                 with suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
-        return now
+            # One of them may have begun another after they were counted: so they are counted again.
 
     def _signal(self, number: signal.Signals) -> None:
+        """Send a signal to its session, if there is one left."""
         with suppress(OSError):
             os.killpg(self.process.pid, number)
 
     def _marked(self, numbers: Set[str]) -> list[int]:
-        """Those of some processes that inherited its mark, as far as this user may see them."""
+        """Those of some processes that inherited its mark, as far as this user may see them: others
+        have ended meanwhile, or are none of ours."""
         found = []
         for number in numbers:
             with suppress(OSError):
-                if self._mark in (_PROC / number / "environ").read_bytes().split(b"\0"):
+                variables = (_PROC / number / "environ").read_bytes().split(b"\0")
+                if self._mark in variables:
                     found.append(int(number))
         return found
 
 
+class _Way(TypedDict):
+    """How a command is run (``Commands.run``)."""
+
+    given: Mapping[str, str]
+    output: Path
+    timeout: float
+    errors: NotRequired[Path]
+
+
 class Commands:
-    """The commands that run now, each in a thread of its caller. ``environ`` is what they
-    inherit."""
+    """The commands that run now, each in a thread of its caller. ``environ`` is what they inherit,
+    ``_before`` are the processes that were there when the last command had ended."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
@@ -122,24 +140,26 @@ class Commands:
     ) -> Iterator[Ended]:
         """Run a command to its end, or for ``timeout`` seconds; what it started goes on until the
         block is left. Its output goes to a file, what it writes to standard error too unless there
-        is another for that. ``beside`` is called when it has begun, in the thread of the caller.
+        is another for that. ``beside`` is called when it has begun, in the thread of the
+        caller: it may kill the command, or run another beside it.
 
         What it is ``given`` stands in its environment and fills its words. Raises ``OSError`` for
         an unknown program, ``Interrupted`` when all commands were asked to end meanwhile.
         """
         began = time.monotonic()
-        running = self._begun(argv, given, output, errors)
-        # Waiting with a timeout would look again every so often, and so come late.
+        running = self._begin(argv, given, output, errors)
         patience = Timer(timeout, running.end)
         patience.start()
         try:
             beside(running)
             code = running.process.wait()
+            # What it left running must not be ended for the time that the judging takes.
             patience.cancel()
             self._check()
             yield Ended(None if running.was_ended else code, time.monotonic() - began)
         finally:
             patience.cancel()
+            # Also what it has left running, though it ended by itself.
             now = running.kill()
             running.process.wait()
             with self._lock:
@@ -147,27 +167,31 @@ class Commands:
                 self._running.discard(running)
         self._check()
 
-    def done(self, argv: Sequence[str], **way: Any) -> Ended:
+    def done(self, argv: Sequence[str], **way: Unpack[_Way]) -> Ended:
         """How a command ended, and with it all that it had started; ``way`` and what is raised as
         with ``run``."""
         with self.run(argv, **way) as ended:
             return ended
 
-    def _begun(
+    def _begin(
         self, argv: Sequence[str], given: Mapping[str, str], output: Path, errors: Path | None
     ) -> Running:
+        """Begin a command. None may begin once all were asked to end, or it would be left over: so
+        both happen under the lock."""
         with ExitStack() as files, self._lock:
             self._check()
             # What ran when the last command had ended is none of its processes.
             before, mark = self._before, str(output)
+            output_file = files.enter_context(output.open("wb"))
+            error_file: IO[bytes] | int = subprocess.STDOUT
+            if errors is not None:
+                error_file = files.enter_context(errors.open("wb"))
             process = subprocess.Popen(
                 [filled(word, given) for word in argv],
                 env={**_AS_IT_COMES, **self._environ, **variables_of(given), MARK: mark},
                 stdin=subprocess.DEVNULL,
-                stdout=files.enter_context(output.open("wb")),
-                stderr=files.enter_context(errors.open("wb"))
-                if errors is not None
-                else subprocess.STDOUT,
+                stdout=output_file,
+                stderr=error_file,
                 start_new_session=True,
             )
             running = Running(process, mark, before)
@@ -175,6 +199,8 @@ class Commands:
         return running
 
     def _check(self) -> None:
+        """Raises ``Interrupted`` once all commands were asked to end: what one of them has come to
+        since is no result."""
         if self._is_over:
             raise Interrupted
 
@@ -183,25 +209,27 @@ class Commands:
         with self._lock:
             self._is_over = True
             running = list(self._running)
-        for one in running:
-            Thread(target=one.end, daemon=True).start()
+        # Each may take its time to end: none waits for another.
+        for command in running:
+            Thread(target=command.end, daemon=True).start()
 
 
 def processes() -> set[str]:
-    """The numbers of all processes, where they can be known."""
+    """The numbers of all processes, as texts; none where they cannot be known."""
     try:
-        return set(filter(str.isdecimal, os.listdir(_PROC)))
+        return {name for name in os.listdir(_PROC) if name.isdecimal()}
     except OSError:
         return set()
 
 
 def variables_of(given: Mapping[str, str]) -> dict[str, str]:
-    """The same as variables of its environment."""
+    """What a command is given, as variables of its environment: ``MOCKSERVER_URL``."""
     return {f"MOCKSERVER_{name.upper()}": value for name, value in given.items()}
 
 
 def filled(word: str, given: Mapping[str, str]) -> str:
-    """A word of the command with what stands for ``{url}`` and the like."""
+    """A word of the command with what it is given in the place of ``{url}`` and the like: for
+    programs that read no environment, as curl in a line of its own."""
     for name, value in given.items():
         word = word.replace(f"{{{name}}}", value)
     return word

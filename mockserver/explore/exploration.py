@@ -34,9 +34,10 @@ from typing import Any
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
+from mockserver.explore.answers import CallRow, FindingRow
 from mockserver.explore.baseline import Baseline, scenario_of
 from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, Fault, InjectionPoint
-from mockserver.explore.fault_table import Trial, compensated, drawn, followed, trials
+from mockserver.explore.fault_table import Injection, Trial, compensated, drawn, followed, trials
 from mockserver.explore.kept import Before, Cell
 from mockserver.explore.review import (
     FORGED,
@@ -45,9 +46,10 @@ from mockserver.explore.review import (
     beside_usual,
     moves_of,
 )
+from mockserver.explore.run_money import invariants_of
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
-from mockserver.explore.verdicts import Judged, Verdict, invariants_of, judged
+from mockserver.explore.verdicts import Judged, Verdict, judged
 
 
 @record
@@ -105,7 +107,7 @@ class Exploration:
 
     def is_red(self, cell: Cell, least: Verdict) -> bool:
         """Whether a cell is at least as bad as a verdict and, where there is an earlier report,
-        worse than there."""
+        worse than there: a shop with known faults is stopped by new ones alone."""
         was = self.was(cell)
         return cell.verdict.reaches(least) and (was is None or cell.verdict.rank > was.rank)
 
@@ -140,7 +142,7 @@ class Lab:
         return trials(self.wanted(self.base.points), self.timed(self.plan.faults))
 
     def swarm(self) -> list[Trial]:
-        """What the seeds try, in their order."""
+        """What the seeds try, in their order; without those that have found nothing to strike."""
         first = self.runner.seed
         drawn = [self.of_seed(seed) for seed in range(first, first + self.plan.seeds)]
         return [trial for trial in drawn if trial.injections]
@@ -158,60 +160,77 @@ class Lab:
         return self._try_once(trial) if trial.is_race and is_red else tried
 
     def _try_once(self, trial: Trial) -> Tried:
-        timeout = (
-            self.plan.timeout if self.plan.timeout is not None else 10 * self.base.seconds + 10
-        )
+        """Run the command under what is tried, and judge what came of it: its findings beside runs
+        that are known to be right, then the money."""
+        # A seed decides all chance of its run, so that it alone repeats it.
         runner = self.runner if trial.seed is None else replace(self.runner, seed=trial.seed)
-        scenario, reference = (
-            scenario_of(trial.file, runner.seed, trial),
-            self.base.reference_of(trial),
-        )
         has_books = bool(runner.aftermath.books)
-        if reference.money is not None and not trial.is_ours:
-            lines = invariants_of(reference.money, reference.shared, has_books=has_books)
-            scenario |= {"money": lines} if lines or not has_books else {}
-        seen = runner.try_out(
-            trial.file, scenario, timeout + trial.waits, ignored=self.base.ignored
-        )
-        was_taken = any(row["finding"] == FORGED for row in seen.after.findings)
-        seen = self._beside_unforged(trial, seen, runner, timeout + trial.waits)
+        scenario = self._scenario_of(trial, runner)
+        seen = self._run(runner, trial.file, scenario, trial)
+        was_forgery_taken = any(row["finding"] == FORGED for row in seen.after.findings)
+        if trial.unforged is not None and was_forgery_taken:
+            seen = self._beside_unforged(trial, trial.unforged, seen, runner)
+        reference = self.base.reference_of(trial)
         after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
-        # Where the fault itself moved money, the run without it is no measure.
-        seen = replace(seen, after=after if trial.is_ours else beside_usual(after, reference))
-        how = {
-            "has_books": has_books,
-            "has_fired": _has_struck(trial, seen),
-            "is_ours": trial.is_ours,
-        }
-        made = judged(seen.ended.exit, seen.after, reference, **how)
-        if trial.unforged is not None and not was_taken:
+        if not trial.moves_money:
+            # Where the fault itself moved money, the run without it is no measure.
+            after = beside_usual(after, reference)
+        seen = replace(seen, after=after)
+        made = judged(
+            seen.ended.exit,
+            seen.after,
+            reference,
+            has_books=has_books,
+            has_fired=_has_struck(trial, seen),
+            fault_moves_money=trial.moves_money,
+        )
+        if trial.unforged is not None and not was_forgery_taken:
             made = _beside_refused_forgery(made)
         if seen.why_not and made.verdict is Verdict.NOT_REACHED:
             made = replace(made, words=[seen.why_not])
         if trial.seed is not None:
             # What was drawn for calls that have not come says nothing.
             trial = trial.struck_by(seen.fired)
-            scenario |= {"rules": trial.rules}
+            scenario = {**scenario, "rules": trial.rules}
         return Tried(trial, seen, made, scenario, has_books)
 
+    def _scenario_of(self, trial: Trial, runner: TrialRunner) -> Mapping[str, Any]:
+        """The scenario of a trial, with the money of the run without a fault as sentences that must
+        hold, so that the file judges alone when it is replayed. A fault that moves money itself
+        would break them whatever the client does."""
+        scenario = scenario_of(trial.file, runner.seed, trial)
+        reference, has_books = self.base.reference_of(trial), bool(runner.aftermath.books)
+        if reference.money is None or trial.moves_money:
+            return scenario
+        lines = invariants_of(reference.money, reference.shared, has_books=has_books)
+        if has_books and not lines:
+            return scenario
+        return {**scenario, "money": lines}
+
+    def _run(
+        self, runner: TrialRunner, name: str, scenario: Mapping[str, Any], trial: Trial
+    ) -> Observed:
+        """One run under a scenario. It may take as long as its faults keep it waiting, and so much
+        longer than without any that only a command that does not end is hung."""
+        timeout = self.plan.timeout
+        if timeout is None:
+            timeout = 10 * self.base.seconds + 10
+        return runner.try_out(name, scenario, timeout + trial.waits, ignored=self.base.ignored)
+
     def _beside_unforged(
-        self, trial: Trial, seen: Observed, runner: TrialRunner, timeout: float
+        self, trial: Trial, control: Trial, seen: Observed, runner: TrialRunner
     ) -> Observed:
         """A run in which a forged webhook was answered 2xx, judged beside one that has the same
-        decline and no forgery: only what the forgery has changed was believed."""
-        control = trial.unforged
-        forged = [row for row in seen.after.findings if row["finding"] == FORGED]
-        if control is None or not forged:
-            return seen
+        decline and no forgery (``control``): only what the forgery has changed was believed."""
         name = f"{trial.file}-unforged"
-        usual = runner.try_out(
-            name, scenario_of(name, runner.seed, control), timeout, ignored=self.base.ignored
-        )
+        usual = self._run(runner, name, scenario_of(name, runner.seed, control), trial)
         usual.output.unlink()
-        moves = [moves_of(_struck_charges(trial, run.calls), run.calls) for run in (seen, usual)]
+        moves, usual_moves = (
+            moves_of(_struck_charges(trial, run.calls), run.calls) for run in (seen, usual)
+        )
         has_books = bool(runner.aftermath.books)
         after = beside_unforged(
-            seen.after, usual.after, has_moved=moves[0] != moves[1], has_books=has_books
+            seen.after, usual.after, has_moved=moves != usual_moves, has_books=has_books
         )
         return replace(seen, after=after)
 
@@ -225,9 +244,9 @@ def _beside_refused_forgery(made: Judged) -> Judged:
     return replace(made, words=[*made.words, words])
 
 
-def _struck_charges(trial: Trial, calls: Sequence[Mapping[str, Any]]) -> list[str]:
+def _struck_charges(trial: Trial, calls: Sequence[CallRow]) -> list[str]:
     """The charges that the calls of a trial have made, moved or named."""
-    struck = {(point.op, point.nth) for point, _ in trial.injections}
+    struck = {point.number for point, _ in trial.injections}
     return [
         charge
         for call in calls
@@ -237,12 +256,14 @@ def _struck_charges(trial: Trial, calls: Sequence[Mapping[str, Any]]) -> list[st
 
 
 def _has_struck(trial: Trial, seen: Observed) -> bool:
-    """Whether all that was to happen has; of what a seed has drawn, anything."""
+    """Whether all that was to happen has; of what a seed has drawn, anything. A rule that plans
+    something for later has fired before that comes: it has struck when that came due."""
     rules = [rule["id"] for rule in trial.rules]
     if trial.seed is not None:
         return not seen.fired.isdisjoint(rules)
     due = [fault.comes_due for _, fault in trial.injections if fault.comes_due]
-    return seen.has_struck(rules) and all(f"came due: {one}" in seen.timeline for one in due)
+    have_come = all(f"came due: {work}" in seen.timeline for work in due)
+    return seen.has_struck(rules) and have_come
 
 
 _OF_WEBHOOKS = {
@@ -253,14 +274,16 @@ _OF_WEBHOOKS = {
 """Advice of findings whose usual advice is about answers, where a webhook was the fault."""
 
 
-def _advised(findings: Sequence[Mapping[str, Any]], trial: Trial) -> Sequence[Mapping[str, Any]]:
+def _advised(findings: Sequence[FindingRow], trial: Trial) -> Sequence[FindingRow]:
     """The findings of a run, with the advice that fits its fault."""
-    if not any(fault.at == "notify" for _, fault in trial.injections):
+    is_of_webhook = any(fault.at == "notify" for _, fault in trial.injections)
+    if not is_of_webhook:
         return findings
-    return [
-        {**row, "advice": _OF_WEBHOOKS[row["finding"]]} if row["finding"] in _OF_WEBHOOKS else row
-        for row in findings
-    ]
+    advised: list[FindingRow] = []
+    for row in findings:
+        advice = _OF_WEBHOOKS.get(row["finding"])
+        advised.append(row if advice is None else {**row, "advice": advice})
+    return advised
 
 
 @record
@@ -277,18 +300,19 @@ class Tried:
     @property
     def told(self) -> str:
         """The scenario file that repeats it: its description says how it went."""
-        names = dict.fromkeys(
-            row["finding"] for row in self.seen.after.findings if row["severity"] == "error"
-        )
-        told = "; ".join([*([", ".join(names)] if names else []), *self.judged.words])
+        errors = [row for row in self.seen.after.findings if row["severity"] == "error"]
+        names = ", ".join(dict.fromkeys(row["finding"] for row in errors))
+        told = "; ".join(filter(None, [names, *self.judged.words]))
         story = f"{self.trial.story}. {self.judged.verdict.capitalize()}, {self.seen.ended}"
-        return scenario_text(
-            {**self.scenario, "description": f"{story}: {told}" if told else story}
-        )
+        if told:
+            story = f"{story}: {told}"
+        return scenario_text({**self.scenario, "description": story})
 
     def cell(self) -> Cell:
-        """The same as it is kept."""
+        """The same as it is kept. Of a run that survived nobody asks for the file that repeats
+        it."""
         has_survived, seen = self.judged.verdict is Verdict.SURVIVED, self.seen
+        # Without books nobody knows whether a shop that failed has booked what it took.
         is_unjudged = self.judged.verdict is Verdict.FAILED and not self.has_books
         taken = seen.after.money.taken() if is_unjudged else {}
         return Cell(
@@ -311,8 +335,9 @@ class Tried:
 
 @mutable
 class _Search:
-    """An exploration under way: what waits its turn, and what runs. ``earlier`` are the cells that
-    are known; after its ``end`` nothing begins."""
+    """An exploration under way: what waits its turn (``queue``, and ``making_good``, the second
+    faults at refunds and voids), and what runs. ``earlier`` are the cells that are known, ``keep``
+    gets each new one; after its ``end`` nothing begins."""
 
     lab: Lab
     end: float
@@ -326,7 +351,7 @@ class _Search:
 
     def go(self, pool: ThreadPoolExecutor) -> None:
         """Try all of it: each fault at each call, then second faults where the command makes good,
-        as what they are is known when all before has been tried, then the seeds."""
+        since which refunds it makes is known when all before has been tried, then the seeds."""
         began = time.monotonic()
         self._try_queued(pool)
         if not self.queue and self.making_good:
@@ -336,7 +361,8 @@ class _Search:
 
     def _try_making_good(self, pool: ThreadPoolExecutor, took: float) -> None:
         """Try the second faults that show most, in the time that all before has taken, or would
-        have taken had it not been known."""
+        have taken had it not been known: so an exploration at most doubles. There may be a refund
+        under each fault, and a fault of each kind at each refund."""
         jobs, budget_end = self.lab.plan.jobs, self.end
         took = max(took, sum(cell.seconds for cell in self.made.cells) / jobs)
         self.making_good.sort(key=lambda trial: (-trial.priority, trial.name))
@@ -361,8 +387,8 @@ class _Search:
             self._end_at_first_red()
 
     def _begin(self, pool: ThreadPoolExecutor) -> bool:
-        """Begin what can be begun, of those that wait one at a time; whether anything runs, or
-        something that was known may have made room."""
+        """Begin what can be begun, of those that wait one at a time. Returns whether there is more
+        to come: something runs, or a cell that was known has made room for another at once."""
         before = len(self.made.cells)
         while (trial := self._next_working()) is not None:
             self._begin_one(trial, pool)
@@ -377,6 +403,7 @@ class _Search:
         return is_occupied or time.monotonic() >= self.end
 
     def _begin_one(self, trial: Trial, pool: ThreadPoolExecutor) -> None:
+        """Run a trial, unless what came of it is known from an exploration that goes on."""
         self.queue.remove(trial)
         if trial.name in self.earlier:
             self._take(self.earlier[trial.name], trial)
@@ -406,6 +433,7 @@ class _Search:
         return self.lab.base.seconds / (self.lab.base.seconds + trial.waits)
 
     def _try(self, trial: Trial) -> Cell:
+        """One run, in a thread of its own. What it printed is in the cell, so the file goes."""
         tried = self.lab.try_one(trial)
         cell = tried.cell()
         tried.seen.output.unlink()
@@ -423,13 +451,14 @@ class _Search:
         self.progress(len(made.cells), len(made.cells) + len(self.queue) + len(self.running))
 
     def _plan_second(self, cell: Cell, trial: Trial) -> None:
-        """Plan what else may fail once a single fault has struck and done no harm."""
+        """Plan what else may fail once a single fault has struck and done no harm: where it has,
+        the cell is red already, and a second fault says no more."""
         lab, is_harmless = self.lab, cell.verdict in (Verdict.SURVIVED, Verdict.FAILED)
         calls = lab.wanted(InjectionPoint(*call) for call in cell.calls)
         if lab.plan.pairs and is_harmless:
             self.queue += followed(trial, calls, lab.timed(lab.plan.faults))
-            self.queue.sort(key=lambda one: -one.priority)
-        elif not trial.is_of and (is_harmless or cell.verdict is Verdict.DOUBTFUL):
+            self.queue.sort(key=lambda waiting: -waiting.priority)
+        elif not trial.own_option and (is_harmless or cell.verdict is Verdict.DOUBTFUL):
             # What was given back is doubtful without the shop's books.
             known = lab.base.points
             self.making_good += compensated(trial, calls, known, lab.timed(lab.plan.faults))
@@ -446,24 +475,27 @@ class _Search:
         made.left_out += [lab.of_seed(cell.seed) for cell in beyond]
         made.left_out.sort(key=lambda trial: trial.seed or 0)
         made.cells = [cell for cell in made.cells if cell.seed < first.seed]
-        found = [first]
+        smallest = first
 
-        def is_red(chosen: Sequence[tuple[InjectionPoint, Fault]]) -> bool:
+        def is_red(chosen: Sequence[Injection]) -> bool:
+            nonlocal smallest
             cell = self._try(Trial(tuple(chosen), first.seed))
-            if cell.verdict.reaches(least):
-                found.append(cell)
-            return found[-1] is cell
+            is_still_red = cell.verdict.reaches(least)
+            if is_still_red and len(cell.injections) < len(smallest.injections):
+                smallest = cell
+            return is_still_red
 
         try:
             struck = [
-                (point, fault)
-                for point, fault in lab.of_seed(first.seed).injections
-                if (str(point), fault.name) in first.injections
+                injection
+                for injection in lab.of_seed(first.seed).injections
+                if (str(injection.point), injection.fault.name) in first.injections
             ]
             minimise(struck, is_red)
         finally:
-            made.cells.append(min(found, key=lambda cell: len(cell.injections)))
-            self.keep(made.cells[-1])
+            # Also when it is interrupted: what was found until then is still red.
+            made.cells.append(smallest)
+            self.keep(smallest)
 
 
 def _works(trial: Trial) -> bool:
@@ -473,6 +505,7 @@ def _works(trial: Trial) -> bool:
 
 
 _FIRST_RED = "first red"
+"""Why a swarm has left out the rest: it ends at its first red run."""
 
 MOST_WAITING = 8
 """Runs that wait, for each job, that may go on at once: each is a process that takes memory."""
@@ -495,23 +528,31 @@ def explore(
     runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
     earlier = {cell.name: cell for cell in known}
     search = _Search(lab, end, made, keep, progress, earlier, queue=lab.matrix())
+    # Threads enough for those that work and those that wait: none of them begins late.
     with ThreadPoolExecutor((1 + MOST_WAITING) * lab.plan.jobs) as pool:
         try:
             search.go(pool)
         except KeyboardInterrupt:
             made.why = "interrupted"
             runner.commands.end_all()
+            # What was running is left out too, and would have been the next.
             search.queue[:0] = search.running.values()
         except BaseException:
             runner.commands.end_all()
             raise
     made.left_out += search.queue
-    places = {str(point): place for place, point in enumerate(lab.base.points)}
+    made.cells.sort(key=_order_of_cells(lab.base))
+    return made
+
+
+def _order_of_cells(base: Baseline) -> Callable[[Cell], tuple[object, ...]]:
+    """Puts cells in the order of their calls, then of the table of failures; pairs behind single
+    faults, seeds behind both. The order in which runs end is a matter of luck."""
+    places = {str(point): place for place, point in enumerate(base.points)}
     columns = list(FAULTS)
 
-    def place(cell: Cell) -> tuple[object, ...]:
+    def order(cell: Cell) -> tuple[object, ...]:
         struck = [(places.get(at, 0), columns.index(by)) for at, by in cell.injections]
         return cell.seed, len(struck), struck
 
-    made.cells.sort(key=place)
-    return made
+    return order

@@ -1,15 +1,25 @@
 """What is tried: failures of the table (``failures.py``) at the calls of a command, one by one or
-drawn by a seed. Source: docs/explore.md, What it runs, Swarm.
+drawn by a seed.
 
-How the command is run under one follows from its rule: crashes and second runs are rows like any
-other. A seed draws the same faults for the same command each time: so it alone repeats its run.
+A *trial* is one run of the command with faults at some of its calls (``Trial``). The matrix has one
+fault at one call in each, since then the fault alone explains what goes wrong. A second fault is
+tried where the first has made the command do something new, which no run without a fault shows:
+after a retry, or at the refund by which it makes good.
+
+The command is run in the same way under any fault. That it is killed, or run a second time, follows
+from the rule of the fault: crashes and second runs are rows like any other.
+
+A swarm tries many faults at once, drawn by a seed. A draw is a hash of seed and call, so a seed
+draws the same faults for the same command each time, and it alone repeats its run.
+
+Source: docs/explore.md, What it runs, Swarm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
@@ -18,12 +28,29 @@ from mockserver.explore.failures import FAULTS, OWN_AXES, Fault, InjectionPoint,
 from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, OPERATIONS, READS, UNREQUESTED
 
 
+class Injection(NamedTuple):
+    """A fault at a call."""
+
+    point: InjectionPoint
+    fault: Fault
+
+    @property
+    def weight(self) -> int:
+        """How much it shows about a client: by the fault, and by what the call is about."""
+        return self.fault.weight * weight(self.point.op)
+
+    @property
+    def rule(self) -> dict[str, Any]:
+        """The rule of a scenario that makes it happen."""
+        return self.fault.rule(self.point)
+
+
 @record
 class Trial:
     """What is tried in one run: faults at calls, one of each unless pairs are tried; in a run of a
     swarm those that its ``seed`` has drawn."""
 
-    injections: tuple[tuple[InjectionPoint, Fault], ...]
+    injections: tuple[Injection, ...]
     seed: int | None = None
 
     @property
@@ -51,34 +78,36 @@ class Trial:
 
     @property
     def rules(self) -> list[dict[str, Any]]:
-        """The rules that make it happen."""
-        # A rule does not count what a rule before it has decided: the last comes first.
-        ordered = sorted(
-            self.injections, key=lambda pair: -pair[0].nth if pair[0].is_counted else 0
-        )
-        return [fault.rule(point) for point, fault in ordered]
+        """The rules that make it happen. A rule that counts for itself does not count what a rule
+        before it has decided: so of those the one for the last stands first."""
+        counted = [one for one in self.injections if one.point.is_counted]
+        counted.sort(key=lambda injection: -injection.point.nth)
+        numbered = [one for one in self.injections if not one.point.is_counted]
+        return [injection.rule for injection in (*counted, *numbered)]
 
     def struck_by(self, rules: Collection[str]) -> Trial:
         """What has struck of it: the faults whose rules have fired; all of it where none has."""
-        struck = [pair for pair in self.injections if pair[1].rule(pair[0])["id"] in rules]
+        struck = [injection for injection in self.injections if injection.rule["id"] in rules]
         return replace(self, injections=tuple(struck)) if struck else self
 
     @property
-    def is_ours(self) -> bool:
-        """Whether one of the faults takes or withholds money itself."""
-        return any(fault.is_ours for _, fault in self.injections)
+    def moves_money(self) -> bool:
+        """Whether one of the faults takes or withholds money itself: the client is not to blame for
+        that."""
+        return any(fault.moves_money for _, fault in self.injections)
 
     @property
     def unforged(self) -> Trial | None:
-        """The same without the forged webhooks that its faults send; None where none does."""
-        pairs = [(point, fault.unforged or fault) for point, fault in self.injections]
+        """The same without the forged webhooks that its faults send, for the run that a forgery is
+        judged beside; None where none is forged."""
         if all(fault.unforged is None for _, fault in self.injections):
             return None
+        pairs = [Injection(point, fault.unforged or fault) for point, fault in self.injections]
         return Trial(tuple(pairs), self.seed)
 
     @property
-    def is_of(self) -> str:
-        """The option that adds it; empty for faults of the usual kind."""
+    def own_option(self) -> str:
+        """The option that adds it (``crash``, ``twice``); empty for faults of the usual kind."""
         return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")
 
     @property
@@ -101,22 +130,26 @@ class Trial:
 
     @property
     def priority(self) -> int:
-        """How much the run is likely to show: money operations before others, these before reads;
-        lost answers before slow ones; one fault before two."""
-        return min(fault.weight * weight(point.op) for point, fault in self.injections) - 100 * len(
-            self.injections
-        )
+        """How much the run is likely to show, so that a budget cuts off what shows least: one fault
+        before two; money operations before others, these before reads; lost answers before slow
+        ones. Of two faults the one that shows less counts."""
+        least = min(injection.weight for injection in self.injections)
+        return least - _BEYOND_ANY_WEIGHT * len(self.injections)
 
+
+_BEYOND_ANY_WEIGHT = 100
 
 SEED = "seed-"
 """How the name of a run of a swarm begins."""
 
 
 def name_of(file: str, point: str, fault: str) -> str:
-    """The name of what was tried, by that of its file, its calls and its faults."""
+    """The name of what was tried, by that of its file, its calls and its faults: texts, as a folder
+    keeps them."""
     if file.startswith(SEED):
         return file
-    return "+".join(map("/".join, zip(point.split("+"), fault.split("+"), strict=True)))
+    pairs = zip(point.split("+"), fault.split("+"), strict=True)
+    return "+".join(f"{call}/{name}" for call, name in pairs)
 
 
 def faults_of(chosen: str | None) -> list[Fault]:
@@ -131,6 +164,7 @@ def faults_of(chosen: str | None) -> list[Fault]:
     rows = [] if named else usual
     for word in named:
         rows += ordinary if word == "all" else [fault(word)]
+    # Each once, where names repeat what ``all`` has.
     by_name = {row.name: row for row in rows}
     left = [row for name, row in by_name.items() if name not in taken_away]
     if not left:
@@ -141,42 +175,50 @@ def faults_of(chosen: str | None) -> list[Fault]:
 def trials(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Trial]:
     """Each fault at each call where it makes sense, the most weight first, else in the order of
     calls and table."""
-    chosen = list(faults)
-    found = [
-        Trial(((point, fault),))
-        for place, point in enumerate(points)
-        for fault in chosen
-        if fault.fits(point) and (place == 0 or not fault.is_at_start)
-    ]
-    return sorted(found, key=lambda one: -one.priority)
+    chosen, found = list(faults), list[Trial]()
+    for point in points:
+        is_first = point is points[0]
+        for row in chosen:
+            # Two runs that start together are struck once, whatever they call first.
+            is_again = row.is_at_start and not is_first
+            if row.fits(point) and not is_again:
+                found.append(Trial((Injection(point, row),)))
+    return sorted(found, key=lambda trial: -trial.priority)
 
 
 def named(name: str, points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> Trial:
     """The trial of a name, for a command that makes these calls when nothing fails. Raises
     ``ValueError`` with what is wrong with the name."""
-    known = {str(point): point for point in points}
-    by_name = {one.name: one for one in faults}
-    found: list[tuple[InjectionPoint, Fault]] = []
+    by_name = {fault.name: fault for fault in faults}
+    injections: list[Injection] = []
     for part in name.split("+"):
         call, _, given = part.partition("/")
-        op, _, nth = call.partition("#")
-        # What a command does to recover comes after the first fault only.
-        if call not in known and not (found and op in OPERATIONS and nth.isdecimal() and int(nth)):
-            calls = ", ".join(known)
-            raise ValueError(
-                f"got '{call[:60]}', which the command does not make{nearest(call, known)}; its "
-                f"calls: {calls}"
-            )
-        point, row = (
-            known.get(call) or InjectionPoint(op, int(nth), notifies=True),
-            by_name[fault(given).name],
-        )
+        point = _called(call, points, has_struck=bool(injections))
+        row = by_name[fault(given).name]
         if not row.fits(point):
             raise ValueError(f"{row.name} makes no sense at {call}: {row.what}")
-        if any(not _goes_with(first, row) for _, first in found):
-            raise ValueError(f"{row.name} cannot come after {found[0][1].name} in one run")
-        found.append((point, row))
-    return Trial(tuple(found))
+        for first in injections:
+            if not _goes_with(first.fault, row):
+                raise ValueError(f"{row.name} cannot come after {first.fault.name} in one run")
+        injections.append(Injection(point, row))
+    return Trial(tuple(injections))
+
+
+def _called(call: str, points: Sequence[InjectionPoint], *, has_struck: bool) -> InjectionPoint:
+    """The call of this name. What a command does to recover is among the calls of no run without a
+    fault: such a call may be named where a fault ``has_struck`` before. Raises ``ValueError``."""
+    known = {str(point): point for point in points}
+    if call in known:
+        return known[call]
+    op, _, nth = call.partition("#")
+    may_be_recovery = has_struck and op in OPERATIONS and nth.isdecimal() and int(nth) > 0
+    if not may_be_recovery:
+        calls = ", ".join(known)
+        raise ValueError(
+            f"got '{call[:60]}', which the command does not make{nearest(call, known)}; its "
+            f"calls: {calls}"
+        )
+    return InjectionPoint(op, int(nth), notifies=True)
 
 
 def followed(
@@ -186,21 +228,17 @@ def followed(
     one, after that was struck. So also what it does to recover can fail. The webhook of a payment
     that its provider has not taken at once can fail at the same call: it may come when the next try
     has paid."""
-    [(struck, fault)] = first.injections
-    places = [
-        place
-        for place, point in enumerate(points)
-        if (point.op, point.nth) == (struck.op, struck.nth)
-    ]
-    if not places:
+    [struck] = first.injections
+    numbers = [point.number for point in points]
+    if struck.point.number not in numbers:
         return []
-    later, others = points[places[0] + 1 :], [other for other in faults if _goes_with(fault, other)]
-    seconds = [(point, other) for point in later for other in others if other.fits(point)]
-    if fault.at == "provider":
-        seconds += [
-            (struck, other) for other in others if other.at == "notify" and other.fits(struck)
-        ]
-    return [Trial(((struck, fault), second)) for second in seconds]
+    others = [other for other in faults if _goes_with(struck.fault, other)]
+    later = points[numbers.index(struck.point.number) + 1 :]
+    seconds = [Injection(point, other) for point in later for other in others if other.fits(point)]
+    if struck.fault.at == "provider":
+        of_webhook = [other for other in others if other.at == "notify"]
+        seconds += [Injection(struck.point, one) for one in of_webhook if one.fits(struck.point)]
+    return [Trial((struck, second)) for second in seconds]
 
 
 def _goes_with(first: Fault, second: Fault) -> bool:
@@ -212,8 +250,11 @@ def _goes_with(first: Fault, second: Fault) -> bool:
 
 
 def weight(op: str) -> int:
-    """How much a fault of an operation shows about a client."""
-    return 3 if op in MONEY else 1 if op in READS else 2
+    """How much a fault of an operation shows about a client: what moves money can be done twice,
+    while a read that failed is just asked again."""
+    if op in MONEY:
+        return 3
+    return 1 if op in READS else 2
 
 
 COMPENSATING = frozenset({"charge.refund", "charge.void"})
@@ -226,17 +267,18 @@ def compensated(
     known: Sequence[InjectionPoint],
     faults: Iterable[Fault],
 ) -> list[Trial]:
-    """A second fault where a command makes good: at each refund or void that it makes under the
-    first fault, and that is not among the calls of the run without any."""
-    own = {(point.op, point.nth) for point in known}
-    makes_good = [
-        point for point in points if point.op in COMPENSATING and (point.op, point.nth) not in own
-    ]
+    """A second fault where a command makes good: at each refund or void among the ``points`` that
+    it calls under the first fault, and not when nothing fails (``known``). Shops try that code
+    least, and a refund that fails there has nobody who looks after it."""
+    usual = {point.number for point in known}
+    new = [point for point in points if point.number not in usual]
+    makes_good = [point for point in new if point.op in COMPENSATING]
+    usual_kind = [fault for fault in faults if fault.at not in OWN_AXES]
     return [
-        Trial((*first.injections, (point, fault)))
+        Trial((*first.injections, Injection(point, fault)))
         for point in makes_good
-        for fault in faults
-        if fault.at not in OWN_AXES and fault.fits(point)
+        for fault in usual_kind
+        if fault.fits(point)
     ]
 
 
@@ -254,8 +296,6 @@ _LONGEST_WAIT = 5.0
 """Seconds that a client may wait for an answer in a run; with slower faults a thousand runs take a
 day."""
 
-Injection = tuple[InjectionPoint, Fault]
-
 
 def drawn(
     seed: int,
@@ -267,33 +307,36 @@ def drawn(
     telling ones more often; and which of the calls fail that only a recovery makes, should it make
     them. Each of these asks for itself, by seed, operation and number alone: so its fate is the
     same whatever came before it."""
-    usual = [fault for fault in faults if fault.at not in OWN_AXES]
-    chosen = [fault for fault in usual if fault.waits <= _LONGEST_WAIT] or usual
+    usual_kind = [fault for fault in faults if fault.at not in OWN_AXES]
+    chosen = [fault for fault in usual_kind if fault.waits <= _LONGEST_WAIT]
+    if not chosen:
+        # Only slow faults were asked for.
+        chosen = usual_kind
     at_known_calls = _at_known_calls(seed, points, chosen)
     if not at_known_calls:
         return Trial((), seed)
     # What takes money itself would make the verdict milder, though it may never strike.
-    blameless = [fault for fault in chosen if not fault.is_ours]
-    unforeseen = (
-        _at_unforeseen_call(seed, point, blameless)
-        for point in _unforeseen(points)
-        if point.op in operations
-    )
-    return Trial((*sorted(at_known_calls, key=_point), *filter(None, unforeseen)), seed)
+    blameless = [fault for fault in chosen if not fault.moves_money]
+    injections = sorted(at_known_calls, key=lambda injection: injection.point)
+    for point in _unforeseen(points):
+        unforeseen = _at_unforeseen_call(seed, point, blameless)
+        if unforeseen is not None and point.op in operations:
+            injections.append(unforeseen)
+    return Trial(tuple(injections), seed)
 
 
 def _at_known_calls(
     seed: int, points: Sequence[InjectionPoint], faults: Sequence[Fault]
 ) -> list[Injection]:
     """One to four faults at different ones of some calls, as far as any makes sense there."""
-    left = [(point, fault) for point in points for fault in faults if fault.fits(point)]
+    left = [Injection(point, fault) for point in points for fault in faults if fault.fits(point)]
     injections: list[Injection] = []
     for turn in range(1 + _draw(seed, "count") % MOST_FAULTS):
         if not left:
             break
-        point, fault = _weighted(left, _draw(seed, turn))
-        injections.append((point, fault))
-        left = [pair for pair in left if pair[0] != point]
+        drawn = _weighted(left, _draw(seed, turn))
+        injections.append(drawn)
+        left = [injection for injection in left if injection.point != drawn.point]
     return injections
 
 
@@ -302,26 +345,26 @@ def _at_unforeseen_call(
 ) -> Injection | None:
     """How a call that only a recovery makes fails, if it does."""
     is_struck = _draw(seed, point.op, point.nth) % _ONE_IN == 0
-    possible = [(point, fault) for fault in faults if fault.fits(point)] if is_struck else []
+    if not is_struck:
+        return None
+    possible = [Injection(point, fault) for fault in faults if fault.fits(point)]
     if not possible:
         return None
     return _weighted(possible, _draw(seed, point.op, point.nth, "fault"))
 
 
-def _weighted(pairs: Sequence[Injection], number: int) -> Injection:
-    """One of some, by a number that was drawn: the more telling ones more often."""
-    ends = list(accumulate(fault.weight * weight(point.op) for point, fault in pairs))
+def _weighted(injections: Sequence[Injection], number: int) -> Injection:
+    """One of some, by a number that was drawn: each has as many of the numbers as it has weight, so
+    the more telling ones come more often."""
+    ends = list(accumulate(injection.weight for injection in injections))
     place = number % ends[-1]
-    return next(pair for pair, end in zip(pairs, ends, strict=True) if place < end)
-
-
-def _point(injection: Injection) -> InjectionPoint:
-    return injection[0]
+    return next(injection for injection, end in zip(injections, ends, strict=True) if place < end)
 
 
 def _unforeseen(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
     """Calls that a run with faults may make beyond those of the one without: of each operation on a
-    kind of object that the command works with, the next few."""
+    kind of object that the command works with, the next few. A shop that pays may refund; it makes
+    no subscription all at once."""
     kinds = {_kind(point.op) for point in points}
     notifying = {_kind(point.op) for point in points if point.notifies}
     last = {point.op: point.nth for point in points}
@@ -339,4 +382,5 @@ def _kind(op: str) -> str:
 
 
 def _draw(*parts: object) -> int:
+    """A number that is the same for the same parts on every machine."""
     return int.from_bytes(digest("swarm", *parts, size=8))

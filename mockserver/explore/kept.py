@@ -1,5 +1,13 @@
-"""What came of the runs of an exploration, as a folder keeps it, so that it can go on later, and as
-an earlier report shows it. Source: docs/explore.md, What it runs."""
+"""What came of the runs of an exploration, as a folder keeps it, so that it can go on later
+(``--resume``), and as an earlier report shows it (``--baseline``).
+
+An exploration may take an hour, and be ended at any instant. So each cell is a line of
+``cells.jsonl`` that is added when its run has ended; a line that was cut is dropped when the folder
+is read again. What was explored stands in the first line: cells of another command, seed or server
+would be counted as cells of this one.
+
+Source: docs/explore.md, What it runs.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +21,7 @@ from typing import Any
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
+from mockserver.explore.answers import FindingRow
 from mockserver.explore.command import Ended
 from mockserver.explore.fault_table import SEED, name_of
 from mockserver.explore.verdicts import Verdict
@@ -21,10 +30,11 @@ from mockserver.explore.verdicts import Verdict
 @record
 class Cell:
     """What came of one run: plain data, so that it can be kept. ``file`` is the name of its files,
-    ``calls`` are the points of the run, ``scenario`` is the text of the file that reproduces it,
-    ``output`` the end of what the command printed, both empty when it survived. ``money`` says in
-    money what happened; ``taken`` is what a run that failed has taken, by currency, where no books
-    have judged it. ``is_due``: something was still to settle when it was judged."""
+    ``calls`` are the points of the run (``InjectionPoint.row``), ``scenario`` is the text of the
+    file that reproduces it, ``output`` the end of what the command printed, both empty when it
+    survived. ``money`` says in money what happened; ``taken`` is what a run that failed has taken,
+    by currency, where no books have judged it. ``is_due``: something was still to settle when it
+    was judged."""
 
     file: str
     point: str
@@ -32,7 +42,7 @@ class Cell:
     verdict: Verdict
     exit: int | None
     seconds: float
-    findings: Sequence[Mapping[str, Any]]
+    findings: Sequence[FindingRow]
     timeline: str
     calls: Sequence[tuple[Any, ...]]
     scenario: str = ""
@@ -58,8 +68,9 @@ class Cell:
 
     @property
     def is_single(self) -> bool:
-        """Whether it is one fault at one call: a cell of the matrix."""
-        return self.name == f"{self.point}/{self.fault}" and "+" not in self.fault
+        """Whether it is one fault at one call: a cell of the matrix. What a seed drew has one name
+        however few faults it has."""
+        return not self.is_drawn and "+" not in self.fault
 
     @property
     def injections(self) -> list[tuple[str, str]]:
@@ -92,15 +103,15 @@ class Before:
         """The report in a file. Raises ``NoReport``, and ``OSError``."""
         try:
             report = json.loads(file.read_text("utf-8"))
-            cells = {
-                str(row.get("name") or f"{row['point']}/{row['fault']}"): row
-                for row in report["cells"]
-            }
-            for row in cells.values():
+            cells = {}
+            for row in report["cells"]:
+                # Earlier versions kept no names.
+                name = row.get("name") or f"{row['point']}/{row['fault']}"
+                cells[str(name)] = row
+                # Raises for a word that is no verdict.
                 Verdict(row["verdict"])
-            command, options = [
-                [str(word) for word in report.get(kept, ())] for kept in ("command", "options")
-            ]
+            command = [str(word) for word in report.get("command", ())]
+            options = [str(word) for word in report.get("options", ())]
         except (ValueError, KeyError, TypeError, AttributeError):
             raise NoReport(f"{file} is no report.json of an exploration") from None
         return cls(file, cells, command, options)
@@ -113,10 +124,9 @@ class Before:
     def words(self, name: str) -> str:
         """How a cell ended and what was found, in words."""
         row = self.cells[name]
+        ending = f"{row['verdict']}, {Ended(row.get('exit'), 0)}"
         told = [*row.get("findings", ()), *row.get("money", ())]
-        return f"{row['verdict']}, {Ended(row.get('exit'), 0)}" + (
-            f": {', '.join(map(str, told))}" if told else ""
-        )
+        return f"{ending}: {', '.join(map(str, told))}" if told else ending
 
 
 CELLS = "cells.jsonl"
@@ -142,17 +152,18 @@ class ExplorationFolder:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._cells = folder / CELLS
-        self._head = {
+        self._head: dict[str, object] = {
             "command": list(map(mask_text, command)),
             "seed": seed,
             "client timeout": client_timeout,
         }
-        self._head |= {"server": list(serve)} if serve else {}
+        if serve:
+            self._head["server"] = list(serve)
 
     @contextmanager
     def claimed(self) -> Iterator[None]:
-        """Keep others out, where the system has locks. Raises ``OtherExploration`` when one is at
-        work there."""
+        """Keep others out, where the system has locks: two would mix their cells. Raises
+        ``OtherExploration`` when one is at work there."""
         try:
             from fcntl import LOCK_EX, LOCK_NB, flock
         except ImportError:
@@ -173,7 +184,8 @@ class ExplorationFolder:
         return self.folder / f"{cell.file}.yaml" if cell.scenario else None
 
     def begin(self) -> None:
-        """Begin anew: what the last exploration kept here goes."""
+        """Begin anew: what the last exploration kept here goes. Its files would be taken for what
+        this one has found."""
         if self._cells.exists():
             self._remove(self._read()[1])
         self._cells.write_text(_line(self._head), "utf-8")
@@ -212,11 +224,13 @@ class ExplorationFolder:
         self._cells.write_text("".join(map(_line, (head, *map(asdict, ordered)))), "utf-8")
 
     def _remove(self, cells: Iterable[Cell]) -> None:
+        """Remove the scenario and the output of cells; other files of the folder stay."""
         for cell in cells:
             for suffix in (".yaml", ".log"):
                 (self.folder / f"{cell.file}{suffix}").unlink(missing_ok=True)
 
     def _read(self) -> tuple[dict[str, object], list[Cell]]:
+        """What was explored, and the cells that are kept. Raises ``OtherExploration``."""
         lines = self._cells.read_text("utf-8", "replace").splitlines(keepends=True)
         if lines and not lines[-1].endswith("\n"):
             # The last time it was ended in the middle of a line.
@@ -225,9 +239,9 @@ class ExplorationFolder:
         try:
             head, *rows = [json.loads(line) for line in lines]
             cells = [Cell(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
-            if not isinstance(head, dict) or any(
-                Path(cell.file).name != cell.file for cell in cells
-            ):
+            # Names of files are removed by them: none may lead out of the folder.
+            leads_out = any(Path(cell.file).name != cell.file for cell in cells)
+            if not isinstance(head, dict) or leads_out:
                 raise ValueError
         except (ValueError, TypeError, KeyError):
             raise OtherExploration(

@@ -1,6 +1,11 @@
 """The report of an exploration as text, JSON and one HTML file. Source: docs/explore.md, What it
 runs.
 
+A thousand runs have a few things to say, most of them many times. So the tables show everything in
+a word a cell; a line of its own has only what did harm or needs a look (``_is_quiet``), and what
+many cells say alike is said once, with the first of them (``_alike``, ``warnings``, ``excused``).
+What was *not* tried is always said: a matrix without red cells is no proof of more than it tried.
+
 The HTML needs no network and no script: each cell of the matrix is a link to its story on the same
 page, so a keyboard is enough.
 """
@@ -11,13 +16,23 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 from mockserver.domain.figures import money_text
 from mockserver.domain.masking import mask_text
+from mockserver.domain.record import record
+from mockserver.explore.answers import FindingRow
 from mockserver.explore.exploration import Exploration
-from mockserver.explore.failures import FAULTS, OWN_AXES, SURVIVED, TRIED, UNSAFE, Coverage
-from mockserver.explore.fault_table import COMPENSATING
+from mockserver.explore.failures import (
+    FAULTS,
+    OWN_AXES,
+    SURVIVED,
+    TRIED,
+    UNSAFE,
+    Coverage,
+    Struck,
+)
+from mockserver.explore.fault_table import COMPENSATING, Trial
 from mockserver.explore.kept import Cell
 from mockserver.explore.verdicts import Verdict
 
@@ -38,7 +53,7 @@ def _groups(points: Sequence[str], cells: Mapping[tuple[str, str], object]) -> d
     ]
     return {
         at: [fault.name for fault in tried if fault.at == at]
-        for at in dict.fromkeys(one.at for one in tried)
+        for at in dict.fromkeys(fault.at for fault in tried)
     }
 
 
@@ -54,12 +69,12 @@ def _tables(
     points: Sequence[str], words: Mapping[tuple[str, str], str]
 ) -> Iterator[list[list[str]]]:
     """A table for each place in an operation's life: points down, its faults across, the word of
-    each cell."""
+    each cell. One table of forty faults would be wider than a terminal."""
     for at, faults in _groups(points, words).items():
-        shown = [
-            [point, *(cell or "." for cell in row)] for point, row in _rows(points, faults, words)
-        ]
-        yield [[at, *faults], *shown]
+        table = [[at, *faults]]
+        for point, cells in _rows(points, faults, words):
+            table.append([point, *(cell or "." for cell in cells)])
+        yield table
 
 
 def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[str]:
@@ -84,7 +99,8 @@ def text(made: Exploration, options: Sequence[str] = ()) -> str:
 
 def legend(verdicts: Collection[str]) -> list[str]:
     """What the verdicts in a table mean, in one line with an empty one below; nothing for none."""
-    words = [f"{word(one)} = {_IN_SHORT[one]}" for one in reversed(Verdict) if one in verdicts]
+    shown = [verdict for verdict in reversed(Verdict) if verdict in verdicts]
+    words = [f"{word(verdict)} = {_IN_SHORT[verdict]}" for verdict in shown]
     return [f"verdicts: {'; '.join(words)}; . = not tried", ""] if words else []
 
 
@@ -102,35 +118,46 @@ def _listed(cells: Sequence[Cell]) -> Iterator[str]:
     groups = _alike(cells)
     if not groups:
         return
+    firsts = [group.first for group in groups]
     columns = [
-        [word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell, _ in groups
+        [word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in firsts
     ]
-    for (cell, others), line in zip(groups, _aligned(columns), strict=True):
+    for group, line in zip(groups, _aligned(columns), strict=True):
+        cell = group.first
         yield line
         if cell.is_drawn:
             drawn = " and ".join(f"{fault} at {point}" for point, fault in cell.injections)
             yield f"    {drawn}"
         yield from (f"    {words}" for words in cell.money)
-        if others:
-            yield f"    so are {_and_others(others)}"
+        if group.others:
+            yield f"    {group.others_in_words}"
 
 
-def _alike(cells: Sequence[Cell]) -> list[tuple[Cell, list[Cell]]]:
-    """Each cell with those after it that say the same: the same doubt about the same call, in the
-    same words, under another fault."""
-    groups: dict[object, tuple[Cell, list[Cell]]] = {}
+@record
+class _Alike:
+    """Cells that say the same: the first of them, and the others."""
+
+    first: Cell
+    others: list[Cell]
+
+    @property
+    def others_in_words(self) -> str:
+        return f"so are {len(self.others)} more: {', '.join(cell.fault for cell in self.others)}"
+
+
+def _alike(cells: Sequence[Cell]) -> list[_Alike]:
+    """The cells, those together that say the same: the same doubt about the same call, in the same
+    words, under another fault. What did harm is told cell by cell: each has its own story."""
+    groups: dict[object, _Alike] = {}
     for cell in cells:
-        is_doubt = cell.verdict is Verdict.DOUBTFUL and cell.is_single
-        says = (cell.point, cell.exit, *cell.found, "", *cell.money) if is_doubt else cell.name
+        says: object = cell.name
+        if cell.verdict is Verdict.DOUBTFUL and cell.is_single:
+            says = (cell.point, cell.exit, tuple(cell.found), tuple(cell.money))
         if says in groups:
-            groups[says][1].append(cell)
+            groups[says].others.append(cell)
         else:
-            groups[says] = (cell, [])
+            groups[says] = _Alike(cell, [])
     return list(groups.values())
-
-
-def _and_others(cells: Sequence[Cell]) -> str:
-    return f"{len(cells)} more: {', '.join(cell.fault for cell in cells)}"
 
 
 def _repeated(made: Exploration) -> Iterator[str]:
@@ -144,21 +171,22 @@ def _repeated(made: Exploration) -> Iterator[str]:
 
 
 def _untried(made: Exploration) -> list[str]:
-    """What makes sense at a call and is tried only when it is asked for; of a swarm nothing."""
-    tried = [FAULTS[by] for cell in made.cells for _, by in cell.injections]
+    """What makes sense at a call and is tried only when it is asked for. Nothing of a swarm, which
+    tries what it draws; nor where a budget has left out more than that."""
     if made.left_out or any(cell.is_drawn for cell in made.cells):
         return []
+    tried = [FAULTS[by] for cell in made.cells for _, by in cell.injections]
     ops = {at.partition("#")[0] for cell in made.cells for at, _ in cell.injections}
     points = [point for point in made.baseline.points if point.op in ops]
-    able = [one for one in FAULTS.values() if any(map(one.fits, points))]
-    rare = [
-        one.name for one in able if not one.is_usual and one.at not in OWN_AXES and one not in tried
-    ]
-    axes = [
-        f"--{at}" for at in OWN_AXES if at in {one.at for one in able} - {one.at for one in tried}
-    ]
-    later = ["--settle"] if any(cell.is_due for cell in made.cells) else []
-    words = [*([f"{', '.join(rare)} (--faults all)"] if rare else []), *axes, *later]
+    fitting = [fault for fault in FAULTS.values() if any(map(fault.fits, points))]
+    untried = [fault for fault in fitting if fault not in tried]
+    rare = [fault.name for fault in untried if not fault.is_usual and fault.at not in OWN_AXES]
+    options = {fault.at for fault in fitting} - {fault.at for fault in tried}
+    words = [f"--{at}" for at in OWN_AXES if at in options]
+    if rare:
+        words.insert(0, f"{', '.join(rare)} (--faults all)")
+    if any(cell.is_due for cell in made.cells):
+        words.append("--settle")
     return [f"Not tried: {', '.join(words)}", ""] if words else []
 
 
@@ -166,9 +194,8 @@ def warnings(made: Exploration) -> dict[str, list[str]]:
     """The findings of severity warning, each with the names of the cells that have it."""
     found: dict[str, list[str]] = {}
     for cell in made.cells:
-        for name in dict.fromkeys(
-            row["finding"] for row in cell.findings if row["severity"] == "warning"
-        ):
+        names = [row["finding"] for row in cell.findings if row["severity"] == "warning"]
+        for name in dict.fromkeys(names):
             found.setdefault(name, []).append(cell.name)
     return found
 
@@ -177,45 +204,48 @@ def excused(made: Exploration) -> dict[str, list[str]]:
     """What the shop's books agree on though no run without a fault does it, each with the cells in
     which they do."""
     found: dict[str, list[str]] = {}
-    for cell in made.cells:
-        for words in cell.money if cell.verdict is Verdict.SURVIVED else ():
+    survived = [cell for cell in made.cells if cell.verdict is Verdict.SURVIVED]
+    for cell in survived:
+        # A cell that survived says no more of money than what was excused.
+        for words in cell.money:
             found.setdefault(words, []).append(cell.name)
     return found
 
 
-def rows(made: Exploration) -> list[Mapping[str, Any]]:
-    """What did harm or needs a look, the worst first, as findings: those of the runs, and the
-    verdicts that no finding of severity error explains."""
-    found: list[Mapping[str, Any]] = []
+def rows(made: Exploration) -> list[FindingRow]:
+    """What did harm or needs a look, the worst first, as findings: so everything that shows or
+    reports findings can take an exploration. Those of the runs, and a row for each verdict that no
+    finding of severity error explains."""
+    found: list[FindingRow] = []
     for cell in _worst_first(made.cells):
-        about = {"cell": cell.name}
         bad = [row for row in cell.findings if row["severity"] != "note"]
-        found += [{**row, "about": {**about, **row["about"]}} for row in bad]
-        if cell.verdict in _NAMED and not any(row["severity"] == "error" for row in bad):
-            found.append(
-                {
-                    "finding": f"explore-{cell.verdict.value}",
-                    "severity": _NAMED[cell.verdict],
-                    "title": f"{cell.name} is {cell.verdict.value}",
-                    "why": _SHOWN[cell.verdict][1],
-                    "advice": f"mockserver explore --replay {cell.name} shows it alone",
-                    "about": about,
-                    "evidence": [
-                        {"entry": None, "webhook": None, "line": words} for words in cell.money
-                    ],
-                    "count": 1,
-                }
-            )
+        for row in bad:
+            found.append({**row, "about": {"cell": cell.name, **row["about"]}})
+        is_explained = any(row["severity"] == "error" for row in bad)
+        if cell.verdict in _SEVERITIES and not is_explained:
+            found.append(_verdict_row(cell))
     return found
+
+
+def _verdict_row(cell: Cell) -> FindingRow:
+    """A verdict as a finding; its evidence is what it says in money."""
+    return {
+        "finding": f"explore-{cell.verdict.value}",
+        "severity": _SEVERITIES[cell.verdict],
+        "title": f"{cell.name} is {cell.verdict.value}",
+        "why": _SHOWN[cell.verdict].meaning,
+        "advice": f"mockserver explore --replay {cell.name} shows it alone",
+        "about": {"cell": cell.name},
+        "evidence": [{"entry": None, "webhook": None, "line": words} for words in cell.money],
+        "count": 1,
+    }
 
 
 def markdown(made: Exploration) -> str:
     """For a pull request or the summary of a step: the figures, what needs a look, and the matrix
     folded away."""
-    worst, runs = (
-        _worst_first([cell for cell in made.cells if not _is_quiet(cell)]),
-        len(made.cells),
-    )
+    worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
+    runs = len(made.cells)
     lines = ["## Every failure, tried", "", *(f"- {line}" for line in summary(made)), ""]
     if worst:
         lines += ["| verdict | cell | end | findings and money |", "| --- | --- | --- | --- |"]
@@ -235,66 +265,80 @@ def markdown(made: Exploration) -> str:
 
 def _worst_rows(cells: Sequence[Cell]) -> Iterator[str]:
     """The rows of the table of what needs a look."""
-    for cell, others in _alike(cells):
+    for group in _alike(cells):
+        cell = group.first
         told = [*cell.found, *cell.money]
-        if others:
-            told.append(f"so are {_and_others(others)}")
+        if group.others:
+            told.append(group.others_in_words)
         yield f"| {word(cell.verdict)} | `{cell.name}` | {end_of(cell)} | {_escaped(told)} |"
 
 
-def _escaped(words: Sequence[str]) -> str:
-    return "<br>".join(one.replace("|", "\\|").replace("<", "&lt;") for one in words)
+def _escaped(lines: Sequence[str]) -> str:
+    """Lines of one cell of a table in Markdown, which may say what a shop has printed."""
+    return "<br>".join(line.replace("|", "\\|").replace("<", "&lt;") for line in lines)
 
 
 def _word_in(made: Exploration, cell: Cell) -> str:
     """The verdict on a cell, and what it was before."""
     was = made.was(cell)
-    return (
-        word(cell.verdict)
-        if was in (None, cell.verdict)
-        else f"{word(cell.verdict)} (was {word(was)})"
-    )
+    if was is None or was is cell.verdict:
+        return word(cell.verdict)
+    return f"{word(cell.verdict)} (was {word(was)})"
 
 
 def _is_quiet(cell: Cell) -> bool:
-    """Whether a cell needs no line of its own."""
+    """Whether a cell needs no line of its own: nothing is wrong, or the table says enough."""
     if cell.verdict is Verdict.FAILED and cell.exit == 0:
         # The command was content: why its books could not be read must be said.
         return False
-    quiet = (Verdict.SURVIVED, Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
+    if cell.verdict is Verdict.SURVIVED:
+        return True
     if cell.is_drawn:
-        return cell.verdict in quiet
-    return cell.verdict in quiet[: 2 if cell.is_single or _is_making_good(cell) else 1]
+        # Of hundreds of seeds only those are told that did harm.
+        return cell.verdict in (Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
+    # Of pairs there is no table, in which a failure could be seen.
+    return cell.verdict is Verdict.FAILED and (cell.is_single or _is_making_good(cell))
+
+
+_MOST_NAMED = 5
 
 
 def summary(made: Exploration) -> list[str]:
     """How many of each verdict, and what was not tried."""
     counts = Counter(cell.verdict for cell in made.cells)
     said = ", ".join(f"{counts[one]} {one}" for one in Verdict if counts[one]) or "none"
-    calls = len(made.baseline.calls)
-    runs = len(made.cells)
-    changed = [
-        (cell.verdict.rank, was.rank) for cell in made.cells if (was := made.was(cell)) is not None
-    ]
-    lines = [
-        f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}: {said}"
-    ]
+    runs, calls = len(made.cells), len(made.baseline.calls)
+    tried = f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}"
+    lines = [f"{tried}: {said}"]
     lines += _unforeseen(made)
     lines += _taken_unjudged(made)
     lines += [coverage(made).words] if runs else []
     lines += _other_money(made)
-    if made.before is not None:
-        better, worse = (
-            sum(now < was for now, was in changed),
-            sum(now > was for now, was in changed),
-        )
-        lines.append(f"compared with {made.before.file}: {better} better, {worse} worse")
+    lines += _compared_with_before(made)
     if made.left_out:
         why = "--budget" if made.why == "budget" else made.why
-        names = ", ".join(one.name for one in made.left_out[:5])
-        more = f" and {len(made.left_out) - 5} more" if len(made.left_out) > 5 else ""
-        lines.append(f"not tried ({why}): {len(made.left_out)}: {names}{more}")
+        names = _named_trials(made.left_out, _MOST_NAMED)
+        lines.append(f"not tried ({why}): {len(made.left_out)}: {names}")
     return lines + _second_faults(made)
+
+
+def _named_trials(trials: Sequence[Trial], most: int) -> str:
+    """The names of the first of some trials, and how many more there are."""
+    names = ", ".join(trial.name for trial in trials[:most])
+    return f"{names} and {len(trials) - most} more" if len(trials) > most else names
+
+
+def _compared_with_before(made: Exploration) -> Iterator[str]:
+    """How many cells are better, and worse, than in an earlier report."""
+    if made.before is None:
+        return
+    better = worse = 0
+    for cell in made.cells:
+        was = made.was(cell)
+        if was is not None:
+            better += cell.verdict.rank < was.rank
+            worse += cell.verdict.rank > was.rank
+    yield f"compared with {made.before.file}: {better} better, {worse} worse"
 
 
 def _other_money(made: Exploration) -> Iterator[str]:
@@ -310,9 +354,7 @@ def _second_faults(made: Exploration) -> list[str]:
     tried, left = sum(map(_is_making_good, made.cells)), made.beyond_limit
     lines = [f"with a second fault where a refund or void makes good: {tried}"] if tried else []
     if left:
-        names = ", ".join(one.name for one in left[:3])
-        more = f" and {len(left) - 3} more" if len(left) > 3 else ""
-        lines.append(f"second faults not tried (--pairs): {len(left)}: {names}{more}")
+        lines.append(f"second faults not tried (--pairs): {len(left)}: {_named_trials(left, 3)}")
     return lines
 
 
@@ -334,7 +376,8 @@ def _unforeseen(made: Exploration) -> list[str]:
 
 
 def _taken_unjudged(made: Exploration) -> Iterator[str]:
-    """What runs that failed have taken, where no books say whether the shop knows."""
+    """What runs that failed have taken, where no books say whether the shop knows: this much was
+    not judged, and a reader may think that it was."""
     failed = sum(cell.verdict is Verdict.FAILED for cell in made.cells)
     currencies = dict.fromkeys(currency for cell in made.cells for currency in cell.taken)
     for currency in currencies:
@@ -353,19 +396,26 @@ _STATES = {
 
 def coverage(made: Exploration) -> Coverage:
     """Which failures struck, of all that there are for the operations that the command uses."""
-    # Of several faults of a seed only some may have struck.
-    known = [cell for cell in made.cells if not (cell.is_drawn and "+" in cell.fault)]
-    struck = (
-        (point.partition("#")[0], fault, _STATES.get(cell.verdict, TRIED))
-        for cell in known
-        if cell.verdict is not Verdict.NOT_REACHED
-        for point, fault in cell.injections
-    )
+    struck = []
+    for cell in made.cells:
+        # Which of several faults of a seed has decided its verdict is not known.
+        is_unclear = cell.is_drawn and "+" in cell.fault
+        if is_unclear or cell.verdict is Verdict.NOT_REACHED:
+            continue
+        for point, fault in cell.injections:
+            op = point.partition("#")[0]
+            struck.append(Struck(op, fault, _STATES.get(cell.verdict, TRIED)))
     return Coverage.of({point.op for point in made.baseline.points}, struck)
 
 
 def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[str] = ()) -> str:
-    """The JSON report; ``options`` are those under which a cell comes again."""
+    """The JSON report, by which a later exploration is compared (``kept.Before``); ``scenarios``
+    are the files that repeat cells, ``options`` those under which a cell comes again."""
+    left_out = [
+        {"point": trial.point, "fault": trial.fault, "why": why}
+        for why, left in ((made.why, made.left_out), ("--pairs", made.beyond_limit))
+        for trial in left
+    ]
     report = {
         "command": list(map(mask_text, made.command)),
         "options": list(map(mask_text, options)),
@@ -376,29 +426,28 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[
             ],
             "seconds": round(made.baseline.seconds, 3),
         },
-        "cells": [
-            {
-                "name": cell.name,
-                "point": cell.point,
-                "fault": cell.fault,
-                "verdict": cell.verdict.value,
-                **({} if made.before is None else {"was": made.before.verdict(cell.name)}),
-                "exit": cell.exit,
-                "findings": cell.found,
-                "money": list(cell.money),
-                "seconds": cell.seconds,
-                "scenario": str(scenarios[cell.name]) if cell.name in scenarios else None,
-            }
-            for cell in made.cells
-        ],
+        "cells": [_cell_reply(made, cell, scenarios.get(cell.name)) for cell in made.cells],
         "coverage": coverage(made).shown(),
-        "left_out": [
-            {"point": one.point, "fault": one.fault, "why": why}
-            for why, left in ((made.why, made.left_out), ("--pairs", made.beyond_limit))
-            for one in left
-        ],
+        "left_out": left_out,
     }
     return json.dumps(report, indent=2)
+
+
+def _cell_reply(made: Exploration, cell: Cell, scenario: Path | None) -> Mapping[str, object]:
+    """A cell of the JSON report; ``was`` stands there where there is an earlier one."""
+    before = {} if made.before is None else {"was": made.before.verdict(cell.name)}
+    return {
+        "name": cell.name,
+        "point": cell.point,
+        "fault": cell.fault,
+        "verdict": cell.verdict.value,
+        **before,
+        "exit": cell.exit,
+        "findings": cell.found,
+        "money": list(cell.money),
+        "seconds": cell.seconds,
+        "scenario": None if scenario is None else str(scenario),
+    }
 
 
 def end_of(cell: Cell) -> str:
@@ -407,35 +456,45 @@ def end_of(cell: Cell) -> str:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows as lines, with columns as wide as their widest word."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-_NAMED = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "warning"}
+_SEVERITIES = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "warning"}
 """Verdicts that are reported as findings, by their severity."""
 
+
+class _Shown(NamedTuple):
+    """How a verdict is shown on the page: by its sign, and what it means."""
+
+    sign: str
+    meaning: str
+
+
 _SHOWN = {
-    Verdict.UNSAFE: (
+    Verdict.UNSAFE: _Shown(
         "!",
         "a finding of severity error, or money that moved wrongly, whatever the exit code",
     ),
-    Verdict.HUNG: ("…", "not done in time"),
-    Verdict.DOUBTFUL: (
+    Verdict.HUNG: _Shown("…", "not done in time"),
+    Verdict.DOUBTFUL: _Shown(
         "?",
         "money is less, elsewhere, held or not in the books: only the shop can say (--books)",
     ),
-    Verdict.FAILED: (
+    Verdict.FAILED: _Shown(
         "✗",
         "the command ended with an error, and no money was seen to move wrongly",
     ),
-    Verdict.NOT_REACHED: ("○", "the fault never struck: the calls came otherwise"),
-    Verdict.HEALED: ("♥", "the books were wrong at first, and right when everything had settled"),
-    Verdict.SURVIVED: (
+    Verdict.NOT_REACHED: _Shown("○", "the fault never struck: the calls came otherwise"),
+    Verdict.HEALED: _Shown(
+        "♥", "the books were wrong at first, and right when everything had settled"
+    ),
+    Verdict.SURVIVED: _Shown(
         "✓",
         "exit code 0, and the money is that of the run without a fault, or the books agree",
     ),
 }
-"""The sign of each verdict on the page, and what it means."""
 
 _IN_SHORT: Mapping[str, str] = {
     Verdict.UNSAFE: "money moved wrongly, or an error was found",
@@ -450,7 +509,8 @@ _IN_SHORT: Mapping[str, str] = {
 
 
 def page(made: Exploration) -> str:
-    """The file."""
+    """The HTML file. What several cells say in money stands there once (``costs``), with the
+    cells."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -465,7 +525,8 @@ def page(made: Exploration) -> str:
     groups = _groups(points, single)
     faults = [name for names in groups.values() for name in names]
     counts = Counter(cell.verdict for cell in made.cells)
-    covered, worst, costs = coverage(made), _worst_first(made.cells), dict[str, list[Cell]]()
+    covered, worst = coverage(made), _worst_first(made.cells)
+    costs: dict[str, list[Cell]] = {}
     for cell in worst:
         for told in cell.money:
             costs.setdefault(told, []).append(cell)
@@ -479,8 +540,8 @@ def page(made: Exploration) -> str:
         pairs=_worst_first([cell for cell in made.cells if not cell.is_single]),
         cells=worst,
         costs=costs,
-        signs={verdict: sign for verdict, (sign, _) in _SHOWN.items()},
-        legend=[(verdict, meaning, counts[verdict]) for verdict, (_, meaning) in _SHOWN.items()],
+        signs={verdict: shown.sign for verdict, shown in _SHOWN.items()},
+        legend=[(verdict, shown.meaning, counts[verdict]) for verdict, shown in _SHOWN.items()],
         coverage=covered,
         columns=[name for name in FAULTS if any(name in names for names in covered.rows.values())],
         marks={"never tried": "·", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},

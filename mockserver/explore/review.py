@@ -12,46 +12,60 @@ Source: docs/explore.md, Verdicts by money; docs/findings.md, Each finding.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
-from typing import Any, TypeAlias
+from enum import Enum, auto
 
 from mockserver.books.shop_rows import Claim
-from mockserver.domain.charge import ZERO
 from mockserver.domain.figures import Figures
 from mockserver.domain.record import replace
-from mockserver.explore.verdicts import Reference, RunEnd, RunMoney, keys_of
+from mockserver.explore.answers import CallRow, FindingRow
+from mockserver.explore.run_money import (
+    PlaceMoney,
+    RunMoney,
+    exposure_kept,
+    keys_of,
+    net_kept,
+    place_of,
+)
+from mockserver.explore.verdicts import Reference, RunEnd
 from mockserver.scenario.operations import MONEY, OPERATIONS
 
-Finding: TypeAlias = Mapping[str, Any]
-"""A finding, as the control API shows it."""
-
 FORGED = "forged-webhook-accepted"
-_NOTHING = Figures(), ZERO
 _PAID_AGAIN = ("double-charge", "batch-sent-twice")
 
 
-def moves_of(charges: Collection[str], calls: Iterable[Mapping[str, Any]]) -> Counter[str]:
+class _Review(Enum):
+    """What a run that is known to be right shows of a finding."""
+
+    RIGHT = auto()
+    WRONG = auto()
+    NOTHING = auto()
+
+
+def moves_of(charges: Collection[str], calls: Iterable[CallRow]) -> Counter[str]:
     """The operations that moved the money of some charges, each with how often it came: by what
-    their requests name. Their order and time do not count, nor do reads."""
-    return Counter(
-        call["op"]
-        for call in calls
-        if call["call"] is not None
-        and call["op"] in MONEY
-        and not set(charges).isdisjoint(call["charges"])
-    )
+    their requests name. Their order and time do not count, nor do reads: a client that looks again
+    before it acts has believed nothing."""
+    moves = Counter[str]()
+    for call in calls:
+        moves_money = call["call"] is not None and call["op"] in MONEY
+        if moves_money and not set(charges).isdisjoint(call["charges"]):
+            moves[call["op"]] += 1
+    return moves
 
 
 def beside_unforged(end: RunEnd, control: RunEnd, *, has_moved: bool, has_books: bool) -> RunEnd:
     """The end of a run in which a forged webhook was answered 2xx, beside the same run without the
-    forgery. It was believed where more money of its object moves (``has_moved``), or the books or
-    an invariant differ that do not without it. An answer alone is no belief: shops that store a
-    webhook and verify it later, or take it as a hint to read the charge, answer 2xx too."""
+    forgery (``control``). It was believed where other money of its object moves (``has_moved``), or
+    the books or an invariant differ that do not without it. An answer alone is no belief: shops
+    that store a webhook and verify it later, or take it as a hint to read the charge, answer 2xx
+    too. Books that agree prove that; without books it stays a warning."""
     usual = {row["finding"] for row in control.differing}
-    differs = any(row["finding"] not in usual for row in end.differing)
-    is_believed = has_moved or differs or bool({*end.broken} - {*control.broken})
-    rows: list[Finding] = []
+    books_differ = any(row["finding"] not in usual for row in end.differing)
+    is_broken = bool({*end.broken} - {*control.broken})
+    is_believed = has_moved or books_differ or is_broken
+    rows: list[FindingRow] = []
     for row in end.findings:
         if row["finding"] != FORGED:
             rows.append(row)
@@ -69,75 +83,86 @@ def beside_usual(end: RunEnd, reference: Reference) -> RunEnd:
     money than that run, has paid a deposit and a balance; one that hears of an event twice and does
     no more than that run has remembered the first.
     """
-    reviewed = (_beside_usual(row, end, reference) for row in end.findings)
-    return replace(end, findings=[row for row in reviewed if row is not None])
+    rows: list[FindingRow] = []
+    for row in end.findings:
+        match _shown_by_usual(row, end, reference):
+            case _Review.WRONG:
+                rows.append({**row, "severity": "error"})
+            case _Review.NOTHING:
+                rows.append(row)
+            case _Review.RIGHT:
+                pass
+    return replace(end, findings=rows)
 
 
-def _beside_usual(row: Finding, end: RunEnd, reference: Reference) -> Finding | None:
-    """A finding as the run without a fault shows it; None where it was meant so."""
-    name, is_meant, is_sure = row["finding"], False, False
+def _shown_by_usual(row: FindingRow, end: RunEnd, reference: Reference) -> _Review:
+    """What the run without a fault shows of a finding."""
+    name, usual, shared = row["finding"], reference.money, reference.shared
     if name == "webhook-not-deduplicated":
-        is_sure = bool(end.differing) or _has_more_operations(row, end, reference)
-        is_meant = not is_sure
-    elif reference.money is not None and (name in _PAID_AGAIN and row.get("informed")):
-        is_sure = _has_more_money(row["about"], reference.money, end.money, reference.shared)
-        is_meant = not is_sure
-    elif reference.money is not None and name == "paid-beside-pending":
+        # Equal parcels of one order are captured alike, each upon its own event.
+        did_more = bool(end.differing) or _has_more_operations(row, end, reference)
+        return _Review.WRONG if did_more else _Review.RIGHT
+    if usual is None:
+        return _Review.NOTHING
+    if name in _PAID_AGAIN and row.get("informed"):
+        has_more = _has_more_money(row["about"], usual, end.money, shared)
+        return _Review.WRONG if has_more else _Review.RIGHT
+    if name == "paid-beside-pending":
         # It keeps its severity: as long as the first payment may fail nothing is lost.
-        is_meant = not _may_have_more(row["about"], reference.money, end.money, reference.shared)
-    if is_meant:
-        return None
-    return {**row, "severity": "error"} if is_sure else row
+        may_have_more = _may_have_more(row["about"], usual, end.money, shared)
+        return _Review.NOTHING if may_have_more else _Review.RIGHT
+    return _Review.NOTHING
 
 
 def _has_more_money(
-    about: Mapping[str, str], base: RunMoney, run: RunMoney, shared: Collection[str]
+    about: Mapping[str, str], usual: RunMoney, run: RunMoney, shared: Collection[str]
 ) -> bool:
     """Whether the order of a charge or a subscription, or any where that is not known, has more
     money, or had more at once, than in the run without a fault."""
-    before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
-    for place in _places_of(about, run, shared):
-        was, most = before.get(place, _NOTHING)
-        now, peak = after[place]
-        if now.net - now.refunding > was.net - was.refunding or peak > most:
-            return True
-    return False
+    return any(
+        net_kept(now.figures) > net_kept(before.figures) or now.peak > before.peak
+        for before, now in _orders_about(about, usual, run, shared)
+    )
 
 
 def _may_have_more(
-    about: Mapping[str, str], base: RunMoney, run: RunMoney, shared: Collection[str]
+    about: Mapping[str, str], usual: RunMoney, run: RunMoney, shared: Collection[str]
 ) -> bool:
     """Whether such an order has more money than in the run without a fault, or will have it when
     all comes that may still come."""
-    before, after = base.by_place(shared, base.length), run.by_place(shared, base.length)
     return any(
-        _all_told(after[place][0]) > _all_told(before.get(place, _NOTHING)[0])
-        for place in _places_of(about, run, shared)
+        _all_told(now.figures) > _all_told(before.figures)
+        for before, now in _orders_about(about, usual, run, shared)
     )
 
 
 def _all_told(figures: Figures) -> Decimal:
     """What an order has, and what may still come."""
-    return figures.exposure - figures.refunding + figures.waiting
+    return exposure_kept(figures) + figures.waiting
 
 
-def _places_of(
-    about: Mapping[str, str], run: RunMoney, shared: Collection[str]
-) -> set[tuple[str, str]]:
-    """The orders, with their currencies, that a finding may be about."""
+def _orders_about(
+    about: Mapping[str, str], usual: RunMoney, run: RunMoney, shared: Collection[str]
+) -> Iterator[tuple[PlaceMoney, PlaceMoney]]:
+    """The money of each order that a finding may be about, in the run without a fault and in this
+    one. An order that comes again under no known name is the total of its currency."""
+    before, after = usual.by_place(shared, usual.length), run.by_place(shared, usual.length)
     subject = {value for kind, value in about.items() if kind in ("charge", "subscription")}
-    return {
-        (order["reference"] if order["reference"] in shared else "", order["currency"])
-        for order in run.orders
-        if not subject or subject & {value for _, value in keys_of(order)}
-    }
+    for order in run.orders:
+        if subject and subject.isdisjoint(value for _, value in keys_of(order)):
+            continue
+        place = place_of(order, shared)
+        yield before.get(place, PlaceMoney()), after[place]
 
 
-def _has_more_operations(row: Finding, end: RunEnd, reference: Reference) -> bool:
+def _has_more_operations(row: FindingRow, end: RunEnd, reference: Reference) -> bool:
     """Whether an operation of which a finding tells was asked for more often than without a
     fault."""
-    told = {line["line"].partition(" ")[0] for line in row["evidence"]} & OPERATIONS.keys()
-    return any(end.operations.get(op, 0) > reference.operations.get(op, 0) for op in told)
+    words = {line["line"].partition(" ")[0] for line in row["evidence"]}
+    return any(
+        end.operations.get(op, 0) > reference.operations.get(op, 0)
+        for op in words & OPERATIONS.keys()
+    )
 
 
 def beside_shop(end: RunEnd, printed: bytes, last_entry: int) -> RunEnd:
@@ -148,7 +173,7 @@ def beside_shop(end: RunEnd, printed: bytes, last_entry: int) -> RunEnd:
     return replace(end, findings=left)
 
 
-def _is_answered(row: Finding, end: RunEnd, printed: bytes, last_entry: int) -> bool:
+def _is_answered(row: FindingRow, end: RunEnd, printed: bytes, last_entry: int) -> bool:
     """Whether the shop itself answers a warning."""
     match row["finding"]:
         case "authorisation-forgotten":
@@ -162,18 +187,19 @@ def _is_answered(row: Finding, end: RunEnd, printed: bytes, last_entry: int) -> 
             return False
 
 
-def _claims_about(row: Finding, end: RunEnd) -> set[Claim | None]:
+def _claims_about(row: FindingRow, end: RunEnd) -> set[Claim | None]:
     """What the shop's books call the order of the charge that a finding is about."""
     charge = ("charge", row["about"].get("charge", ""))
     claims = [end.claims(order) for order in end.money.orders if charge in keys_of(order)]
     return set().union(*claims)
 
 
-def _knows_challenge(row: Finding, end: RunEnd, printed: bytes) -> bool:
+def _knows_challenge(row: FindingRow, end: RunEnd, printed: bytes) -> bool:
     """Whether the shop knows that a payment waits for its payer: its books have the order and do
     not call it paid, or the command has printed the address of the page, as a shop does that sends
-    nobody there itself. One that moved the charge meanwhile did not know."""
+    nobody there itself."""
     if len(row["evidence"]) > 1:
+        # A second line is a capture or refund meanwhile, by a shop that took it for paid.
         return False
     claims = _claims_about(row, end)
     if claims:
@@ -181,7 +207,8 @@ def _knows_challenge(row: Finding, end: RunEnd, printed: bytes) -> bool:
     return f"/3ds/{row['about'].get('charge')}".encode() in printed
 
 
-def _is_of_two_commands(row: Finding, last_entry: int) -> bool:
-    """Whether the call that came too early was made after the command had ended."""
-    entries: Sequence[int] = [line["entry"] for line in row["evidence"] if line["entry"]]
+def _is_of_two_commands(row: FindingRow, last_entry: int) -> bool:
+    """Whether the call that came too early was made after the command had ended, by another one
+    that nobody has asked to wait."""
+    entries = [line["entry"] for line in row["evidence"] if line["entry"]]
     return row["count"] == 1 and bool(entries) and entries[0] <= last_entry < entries[-1]

@@ -1,5 +1,17 @@
-"""From a chaotic run to the fewest faults that still fail. Source: docs/explore.md, Shrinking a
-chaotic run."""
+"""From a chaotic run to the fewest faults that still fail.
+
+A scenario of chance strikes dozens of calls, and a run fails. Which of the faults has done it? The
+journal says which rule has struck what, so what happened by chance can be written down as rules for
+single calls (``fired_faults``, ``rules_of``). A run under these must fail in the same way: then
+chance plays no part any more, and halves of them can be tried until none can be left out
+(``minimise``). The result is an ordinary scenario file.
+
+Every run is made in a sandbox of the same key: all ids and draws follow from that, so a webhook or
+a row is found again by its id. Rules of a command that does not make the same calls each time do
+not strike what they did, and that is said (``NotRepeated``).
+
+Source: docs/explore.md, Shrinking a chaotic run.
+"""
 
 import json
 import shlex
@@ -11,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
+from mockserver.explore.answers import DecisionRow, EntryRow
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, no_call
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, UNREQUESTED
@@ -25,8 +38,10 @@ Source = Mapping[str, Any]
 _RENEWAL, _ROW, _DELIVERY = "subscription.renew", "batch.row", "webhook.deliver"
 _NO_FAULT = ("times", "as_usual")
 _REPLAY = "replay"
+"""The key of an outcome that gives the first answer of a call again."""
 
 _REPLACED = ("version", "name", "description", "draws", "rules", "examples")
+"""The keys of a scenario that the smaller one has of its own."""
 
 
 class Place(NamedTuple):
@@ -53,7 +68,8 @@ class Place(NamedTuple):
 @record
 class FiredFault:
     """One part of what a rule made happen: ``level`` is a key of an outcome, ``what`` stands under
-    it in the file. An answer that was given again (``replay``) is that of the ``first`` call."""
+    it in the file. An answer that was given again (``replay``) is that of the ``first`` call of its
+    operation, by number; 0 for everything else."""
 
     rule: str
     place: Place
@@ -68,47 +84,66 @@ class FiredFault:
         return outcome.provider != Approve() and outcome.webhook != WebhookPlan()
 
 
-def fired_faults(
-    entries: Iterable[Mapping[str, Any]], source: Source
-) -> tuple[tuple[FiredFault, ...], tuple[str, ...]]:
+class Fired(NamedTuple):
+    """What the rules of a scenario did: the ``faults`` that rules for single calls can repeat, and
+    the names of rules that fired ``beyond`` these, where none can be aimed."""
+
+    faults: Sequence[FiredFault]
+    beyond: Sequence[str]
+
+
+def fired_faults(entries: Iterable[EntryRow], source: Source) -> Fired:
     """What the rules of a scenario did, by the journal (``GET /__admin/journal``) of a sandbox in
-    which it was in force; and the rules that fired where none can be aimed: after a sequence had
-    ended."""
+    which it was in force. A rule is beyond repeating where it struck no call, or after its sequence
+    had ended."""
     rules = {str(rule["id"]): rule for rule in source.get("rules", ())}
     found: dict[tuple[Place, str], FiredFault] = {}
     beyond: dict[str, None] = {}
-    firsts: dict[tuple[str, str, str], int] = {}
     entries = list(entries)
-    answers = {(entry["op"], entry["call"]): entry.get("answer") for entry in entries}
+    firsts = _FirstAnswers(entries)
     for place, decision in _placed(entries, rules):
         name, outcome = decision["rule"], _outcome(rules, decision)
-        if name not in rules:
+        if name is None or name not in rules:
             continue
-        if outcome is None or place is None:
-            if outcome is None or any(
-                FiredFault(name, Place("", 0), *one).is_fault for one in outcome.items()
-            ):
+        if outcome is None:
+            beyond[name] = None
+            continue
+        if place is None:
+            nowhere = [FiredFault(name, Place("", 0), *level) for level in outcome.items()]
+            if any(fault.is_fault for fault in nowhere):
                 beyond[name] = None
             continue
         for level, what in outcome.items():
-            first = 0
-            if level == _REPLAY:
-                # The first call acts as usual, and the answers of those that repeat it are the
-                # same.
-                first = firsts.setdefault(
-                    (name, place.op, json.dumps(answers[place[:2]])), place.nth
-                )
-            if first == place.nth or (level == "latency" and place.op in UNREQUESTED):
-                continue  # Nobody waits there.
-            # The first rule that says something of a level decides it.
-            found.setdefault((place, level), FiredFault(name, place, level, what, first))
-    return tuple(found.values()), tuple(beyond)
+            first = firsts.first_of(name, place) if level == _REPLAY else 0
+            # The first call of those that get one answer acts as usual.
+            is_first = first == place.nth
+            # Nobody waits for what comes due by itself.
+            is_unfelt = level == "latency" and place.op in UNREQUESTED
+            if not is_first and not is_unfelt:
+                # The first rule that says something of a level decides it.
+                found.setdefault((place, level), FiredFault(name, place, level, what, first))
+    return Fired(tuple(found.values()), tuple(beyond))
+
+
+class _FirstAnswers:
+    """Finds the call whose answer another was given again: both have the same answer by the same
+    rule."""
+
+    def __init__(self, entries: Iterable[EntryRow]) -> None:
+        self._answers = {(entry["op"], entry["call"]): entry.get("answer") for entry in entries}
+        self._firsts: dict[tuple[str, str, str], int] = {}
+
+    def first_of(self, rule: str, place: Place) -> int:
+        """The number of that call; its own for the first of its answer."""
+        answer = json.dumps(self._answers[place.op, place.nth])
+        return self._firsts.setdefault((rule, place.op, answer), place.nth)
 
 
 def _placed(
-    entries: Iterable[Mapping[str, Any]], rules: Mapping[str, Source]
-) -> Iterator[tuple[Place | None, Mapping[str, Any]]]:
-    """Each decision with its place, None where no rule can be aimed."""
+    entries: Iterable[EntryRow], rules: Mapping[str, Source]
+) -> Iterator[tuple[Place | None, DecisionRow]]:
+    """Each decision with its place, None where no rule can be aimed. One call may ask several
+    providers, or one several times: the try of a provider is over when it has said something."""
     deliveries, renewals = count(1), Counter[int]()
     for entry in entries:
         attempt, is_over = 0, True
@@ -124,7 +159,7 @@ def _placed(
 
 
 def _call_or_delivery(
-    entry: Mapping[str, Any], decision: Mapping[str, Any], deliveries: Iterator[int]
+    entry: EntryRow, decision: DecisionRow, deliveries: Iterator[int]
 ) -> Place | None:
     """Where a rule struck that is about no provider: a call, or a webhook that came due without
     one, numbered by ``deliveries`` and known by its object, whose id is the same in each run."""
@@ -133,10 +168,13 @@ def _call_or_delivery(
         return None if call is None else Place(op, call, is_upload=decision["stage"] == "upload")
     events = entry["events"] if decision["rule"] is not None else ()
     about = {(str(event["id"]), event["after"]) for event in events}
-    return Place(_DELIVERY, next(deliveries), about=about.pop()) if len(about) == 1 else None
+    if len(about) != 1:
+        # Of several objects a rule could not tell which one it was.
+        return None
+    return Place(_DELIVERY, next(deliveries), about=about.pop())
 
 
-def _try(entry: Mapping[str, Any], attempt: int, renewals: Counter[int]) -> Place | None:
+def _try(entry: EntryRow, attempt: int, renewals: Counter[int]) -> Place | None:
     """Where a provider was asked: for a row of a batch, for a call, or for a renewal, whose tries
     ``renewals`` counts."""
     op, call, row = entry["op"], entry["call"], entry.get("row")
@@ -148,23 +186,37 @@ def _try(entry: Mapping[str, Any], attempt: int, renewals: Counter[int]) -> Plac
     return Place(_RENEWAL, renewals[attempt], attempt)
 
 
-def _outcome(rules: Mapping[str, Source], decision: Mapping[str, Any]) -> Source | None:
+def _outcome(rules: Mapping[str, Source], decision: DecisionRow) -> Source | None:
     """The outcome of a rule that was decided on, with the latency drawn; None when it is none of
     the file's."""
-    rule, choice = rules.get(decision["rule"]), decision["choice"]
-    if rule is None or choice is None:
+    name, choice = decision["rule"], decision["choice"]
+    if name is None or name not in rules or choice is None:
         return None
+    outcome = {
+        level: what
+        for level, what in _chosen(rules[name], choice).items()
+        if what is not None and level not in _NO_FAULT
+    }
+    if "latency" in outcome:
+        # A range of latencies: what was drawn of it stands in the journal.
+        outcome["latency"] = decision["delay"]
+    return outcome
+
+
+def _chosen(rule: Source, choice: int) -> Source:
+    """What a rule says by the number of a choice, from 1: a step of its sequence, one of several
+    chances, or the only thing that it says."""
+    outcome: Source
     if "sequence" in rule:
-        said = rule["sequence"][choice - 1]
+        outcome = rule["sequence"][choice - 1]
     elif "chance" in rule:
         chance = rule["chance"]
-        said = (chance[choice - 1] if isinstance(chance, list) else chance)["then"]
+        if isinstance(chance, list):
+            chance = chance[choice - 1]
+        outcome = chance["then"]
     else:
-        said = rule["then"]
-    said = {
-        level: what for level, what in said.items() if what is not None and level not in _NO_FAULT
-    }
-    return {**said, "latency": decision["delay"]} if "latency" in said else said
+        outcome = rule["then"]
+    return outcome
 
 
 def scenario_of(
@@ -179,22 +231,21 @@ def scenario_of(
 def rules_of(faults: Sequence[FiredFault]) -> list[dict[str, Any]]:
     """A rule for each place, with all that strikes there; one for calls that get the same
     answer."""
-    places: dict[Place, list[FiredFault]] = {}
-    for fault in faults:
-        places.setdefault(fault.place, []).append(fault)
+    by_place: dict[Place, list[FiredFault]] = {}
+    # The places of calls that get one answer, by the first of them.
     repeats: dict[Place, list[Place]] = {}
     for fault in faults:
+        by_place.setdefault(fault.place, []).append(fault)
         if fault.first:
-            repeats.setdefault(first := Place(fault.place.op, fault.first), [first]).append(
-                fault.place
-            )
-    again = [
-        _repeating({place: places.pop(place, ()) for place in calls}) for calls in repeats.values()
-    ]
+            first = Place(fault.place.op, fault.first)
+            repeats.setdefault(first, [first]).append(fault.place)
+    rules = []
+    for places in repeats.values():
+        rules.append(_repeating({place: by_place.pop(place, ()) for place in places}))
     # A rule does not count what a rule before it has decided: the last comes first.
-    counted = sorted((place for place in places if place.is_counted), key=lambda place: -place.nth)
-    known = [place for place in places if not place.is_counted]
-    return [*again, *(_rule(place, places[place]) for place in (*known, *counted))]
+    counted = sorted((place for place in by_place if place.is_counted), key=lambda one: -one.nth)
+    known = [place for place in by_place if not place.is_counted]
+    return [*rules, *(_rule(place, by_place[place]) for place in (*known, *counted))]
 
 
 def _repeating(calls: Mapping[Place, Sequence[FiredFault]]) -> dict[str, Any]:
@@ -215,36 +266,42 @@ def _repeating(calls: Mapping[Place, Sequence[FiredFault]]) -> dict[str, Any]:
 
 
 def _origin(faults: Iterable[FiredFault]) -> str:
+    """Which rules of the scenario have done it, for the reader of the smaller one."""
     return "from " + " and ".join(dict.fromkeys(fault.rule for fault in faults))
 
 
 def _rule(place: Place, faults: Sequence[FiredFault]) -> dict[str, Any]:
-    number, key = (
-        ("nth", {"key": ["op"]}) if place.is_counted else (_ROW if place.op == _ROW else "call", {})
-    )
-    when: dict[str, Any] = {"op": place.op, number: place.nth}
+    """A rule for one place."""
+    name = f"{place.op}-{place.nth}"
+    if place.is_upload:
+        name += "-upload"
+    elif place.attempt is not None:
+        name += f"-provider-{place.attempt}"
+    rule: dict[str, Any] = {"id": name, "description": _origin(faults), "when": _when(place)}
+    if place.is_counted:
+        rule["key"] = ["op"]
+    return {**rule, "then": {fault.level: fault.what for fault in faults}}
+
+
+def _when(place: Place) -> dict[str, Any]:
+    """When the rule of a place fires."""
+    when: dict[str, Any] = {"op": place.op}
     if place.about is not None:
-        when = {"op": place.op, "request.id": place.about[0], "request.data.status": place.about[1]}
+        subject, status = place.about
+        when |= {"request.id": subject, "request.data.status": status}
+    elif place.is_counted:
+        when["nth"] = place.nth
+    elif place.op == _ROW:
+        when[_ROW] = place.nth
+    else:
+        when["call"] = place.nth
     if place.attempt is not None:
         when["attempt"] = place.attempt
-    stage = (
-        "-upload"
-        if place.is_upload
-        else ""
-        if place.attempt is None
-        else f"-provider-{place.attempt}"
-    )
-    return {
-        "id": f"{place.op}-{place.nth}{stage}",
-        "description": _origin(faults),
-        "when": when,
-        **key,
-        "then": {fault.level: fault.what for fault in faults},
-    }
+    return when
 
 
 CONFIRMATIONS = 3
-"""Runs in which the result must fail before it is believed."""
+"""Runs in which the result must fail before it is believed: a race may fail once by chance."""
 
 _RUN = "shrink"
 """Name of every run."""
@@ -275,19 +332,20 @@ def failure_of(seen: Observed, finding: str | None) -> str | None:
         return finding if finding in _failures(seen) else None
     if seen.ended.exit != 0:
         return _failures(seen)[0]
-    return next((row["finding"] for row in seen.after.findings if row["severity"] == "error"), None)
+    errors = (row["finding"] for row in seen.after.findings if row["severity"] == "error")
+    return next(errors, None)
 
 
 def _failures(seen: Observed) -> list[str]:
-    """Every way in which a run fails: its exit code, then its findings."""
+    """Every way in which a run fails: its exit code, then its findings. Code 0 is among them, and
+    no failure that anybody looks for."""
     code = seen.ended.exit
-    return [
-        "hung" if code is None else f"exit-{code}",
-        *(row["finding"] for row in seen.after.findings),
-    ]
+    ending = "hung" if code is None else f"exit-{code}"
+    return [ending, *(row["finding"] for row in seen.after.findings)]
 
 
 def _in_words(failure: str) -> str:
+    """How a command fails, to follow its name in a sentence."""
     if failure == "hung":
         return "is not done in time"
     code = failure.removeprefix("exit-")
@@ -323,9 +381,10 @@ class Shrinking:
         self.report("without any fault: passes")
         self.timeout = self.timeout or 10 * plain.ended.seconds + 10
         failure, fired = self._first()
-        faults = [one for one in fired if one.is_fault]
+        faults = [fired_fault for fired_fault in fired if fired_fault.is_fault]
+        # What is no fault, as an approval, may be needed: a rule behind it would have struck else.
         smallest: Sequence[FiredFault] = self._repeated(failure, faults, fired)
-        calls = len({one.place[:2] for one in faults})
+        calls = _calls_of(faults)
 
         def fails(chosen: Sequence[FiredFault]) -> bool:
             nonlocal smallest
@@ -345,13 +404,14 @@ class Shrinking:
         return self._made(failure, calls, left, f"confirmed in {CONFIRMATIONS} runs")
 
     def _confirm(self, failure: str, left: Sequence[FiredFault]) -> None:
+        """Raises ``NotRepeated`` where the result does not fail each time: a race may have failed
+        once by chance, and would send its reader to the wrong fault."""
         for turn in range(1, CONFIRMATIONS + 1):
             if not self._fails(failure, left):
                 raise NotRepeated(
                     f"the smallest set of faults, {_parts(left)}, failed once and passed in run "
-                    f"{turn} of "
-                    f"{CONFIRMATIONS} that were to confirm it: the command does not do the same "
-                    "every time"
+                    f"{turn} of {CONFIRMATIONS} that were to confirm it: the command does not do "
+                    "the same every time"
                 )
             self.report(f"{_parts(left)}: confirmed {turn} of {CONFIRMATIONS}")
 
@@ -364,10 +424,9 @@ class Shrinking:
             why = missing if self.finding is None else f"{self.finding} is not found"
             raise NoFailure(f"the command does not fail under {name}: {why}")
         fired, beyond = fired_faults(first.journal, self.source)
-        self.report(
-            f"under {name}, with {_parts([one for one in fired if one.is_fault])}: "
-            f"{_in_words(failure)}"
-        )
+        faults = _parts([fired_fault for fired_fault in fired if fired_fault.is_fault])
+        self.report(f"under {name}, with {faults}: {_in_words(failure)}")
+        # Why a failure may not follow from what has fired, should it turn out so.
         if beyond:
             self._beyond = (
                 f"; rules that struck where none can be aimed at one call: {', '.join(beyond)}"
@@ -391,8 +450,8 @@ class Shrinking:
                 return chosen
         raise NotRepeated(
             f"the command {_in_words(failure)} under {self.source['name']}, and not when the same "
-            "faults strike the "
-            f"same calls: it does not make the same calls every time{self._beyond}"
+            "faults strike the same calls: it does not make the same calls every "
+            f"time{self._beyond}"
         )
 
     def _fails(self, failure: str, faults: Sequence[FiredFault]) -> bool:
@@ -402,8 +461,10 @@ class Shrinking:
     def _made(
         self, failure: str, calls: int, left: Sequence[FiredFault], how: str
     ) -> dict[str, Any]:
+        """The scenario of what is left, of faults at so many calls; its description tells how it
+        was found."""
         name = f"{self.source['name']}-{failure}"[:100]
-        places = list(dict.fromkeys(str(one.place) for one in left))
+        places = list(dict.fromkeys(str(fault.place) for fault in left))
         seed = f" with seed {self.source['seed']}" if "seed" in self.source else ""
         story = (
             f"Of the faults of {self.source['name']}{seed} at {calls} calls, "
@@ -414,23 +475,27 @@ class Shrinking:
 
     def _run(self, faults: Sequence[FiredFault] | None) -> Observed:
         """What is seen when these strike and nothing else; None: under the scenario as it is."""
-        name = str(self.source["name"])
-        scenario = (
-            dict(self.source)
-            if faults is None
-            else scenario_of(faults, self.source, name=name, story="")
-        )
+        scenario = dict(self.source)
+        if faults is not None:
+            name = str(self.source["name"])
+            scenario = scenario_of(faults, self.source, name=name, story="")
         # What fired, and why, stands in the journal alone.
         limit, wants_journal = self.timeout or FIRST_TIMEOUT, faults is None
         return self.runner.try_out(_RUN, scenario, limit, key=self.key, wants_journal=wants_journal)
 
 
+def _calls_of(faults: Sequence[FiredFault]) -> int:
+    """How many calls are struck: one may be struck in several ways, and at several providers."""
+    return len({(fault.place.op, fault.place.nth) for fault in faults})
+
+
 def _parts(faults: Sequence[FiredFault]) -> str:
+    """A set of faults, in words."""
     if not faults:
         return "no fault"
     if len(faults) == 1:
         return f"{faults[0].level} at {faults[0].place}"
-    return f"{len(faults)} faults at {len({one.place[:2] for one in faults})} calls"
+    return f"{len(faults)} faults at {_calls_of(faults)} calls"
 
 
 def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]:
@@ -445,6 +510,7 @@ def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[
     known = {(): False, tuple(kept): True}
 
     def fail(chosen: Sequence[int]) -> bool:
+        """Whether the things at these places fail; each question costs a run of the command."""
         key = tuple(chosen)
         if key not in known:
             known[key] = fails([things[place] for place in key])
@@ -453,14 +519,19 @@ def minimise(things: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[
     parts = 2
     while len(kept) > 1:
         cut = _contiguous(kept, parts)
-        rests = [[one for one in kept if one not in part] for part in cut]
+        rests = [[place for place in kept if place not in part] for part in cut]
         smaller = next(filter(fail, [*cut, *rests]), None)
-        if smaller is not None:
-            kept, parts = smaller, 2 if smaller in cut else max(parts - 1, 2)
-        elif parts < len(kept):
+        if smaller is None:
+            if parts >= len(kept):
+                # No single thing can be left out.
+                break
             parts = min(2 * parts, len(kept))
+        elif smaller in cut:
+            # A part alone fails: begin again with its halves.
+            kept, parts = smaller, 2
         else:
-            break
+            # All but a part fail: the other parts have been cut already.
+            kept, parts = smaller, max(parts - 1, 2)
     return [things[place] for place in kept]
 
 

@@ -1,9 +1,14 @@
 """What the end of a command tells a person: nothing, as a crash does, words of its own,
 or that somebody has to look. Source: docs/explore.md, Verdicts by money, What the command tells.
 
+It decides about orders that were paid and of which the shop's books know nothing. Where a person
+was told, that person puts the books right; where nobody was, the customer has paid for nothing.
+
 The exit code alone does not say that. An interpreter ends with 1 for an exception that nobody has
 caught, as a careful shop does that has told its desk; what they print differs. So the marks are
-looked for that interpreters leave behind, and whatever else was written is taken for words.
+looked for that interpreters leave behind, and whatever else was written is taken for words: a shop
+whose words are taken for a crash would be blamed, while a crash that is taken for words is still
+reported as a doubt.
 """
 
 import re
@@ -70,7 +75,12 @@ _WITH_TEST = frozenset(
 """Programs that run tests, and those that do when they are told to: ``go test``."""
 
 _LONGEST = 200
-_PHP_CRASH, _SHELL_SIGNALS = 255, range(129, 160)
+
+_PHP_CRASH = 255
+"""The exit code of PHP after an error that nobody has caught."""
+
+_SHELL_SIGNALS = range(129, 160)
+"""Exit codes by which a shell says that a signal has ended its command: 128 and its number."""
 
 _PYTHON = re.compile(r"^\s*Traceback \(most recent call last\):\s*$", re.M)
 _NODE = re.compile(r"^Node\.js v\d[^\n]*\s*\Z", re.M)
@@ -91,7 +101,8 @@ def ending_of(
     code: int | None, output: bytes, argv: Sequence[str], told: Collection[int] = TOLD
 ) -> Ending:
     """What the end of a command tells, by its exit code, negative for a signal and None when it was
-    not done in time, and by what it had printed."""
+    not done in time, and by what it had printed. What is sure comes first: a test runner and a code
+    that the user has named say what they mean, whatever was printed."""
     if code is None or code == 0:
         return Ending()
     text = output.decode("utf-8", "replace").rstrip()
@@ -99,17 +110,24 @@ def ending_of(
     if code == 1 and is_test:
         return Ending(Telling.ASSERTED, "", code)
     if code in told and not is_test:
+        # Runners have codes of their own: 3 of pytest is an error inside it.
         return Ending(Telling.TOLD, _last_line(text), code)
+    crash = _crash_in(code, text)
+    if crash:
+        return Ending(Telling.CRASHED, crash, code)
+    return Ending(Telling.SAID, _last_line(text), code)
+
+
+def _crash_in(code: int, text: str) -> str:
+    """What shows that a command has crashed, in words; empty where it has spoken for itself."""
     if code < 0 or code in _SHELL_SIGNALS:
-        return Ending(Telling.CRASHED, f"it was ended by signal {abs(code) % 128}", code)
+        return f"it was ended by signal {abs(code) % 128}"
     exception = _exception_in(text)
     if exception:
-        return Ending(Telling.CRASHED, exception, code)
+        return exception
     if not text:
-        return Ending(Telling.CRASHED, f"exit code {code}, and not a word", code)
-    if code == _PHP_CRASH:
-        return Ending(Telling.CRASHED, _last_line(text), code)
-    return Ending(Telling.SAID, _last_line(text), code)
+        return f"exit code {code}, and not a word"
+    return _last_line(text) if code == _PHP_CRASH else ""
 
 
 def is_test_runner(argv: Sequence[str]) -> bool:
@@ -117,20 +135,16 @@ def is_test_runner(argv: Sequence[str]) -> bool:
     names = [Path(word).name for word in argv]
     if _RUNNERS.intersection(names):
         return True
-    return bool(_WITH_TEST.intersection(names[:1])) and bool({"test", "--test"} & {*names[1:3]})
+    # ``go test``, ``npm run test``, ``node --test``: the word is one of the next two.
+    can_test = bool(_WITH_TEST.intersection(names[:1]))
+    return can_test and not {"test", "--test"}.isdisjoint(names[1:3])
 
 
 def _exception_in(text: str) -> str:
     """The line of an exception that nobody has caught; empty where there is none."""
-    traces = list(_PYTHON.finditer(text))
-    if traces:
-        after = text[traces[-1].end() :].splitlines()
-        # The lines of a trace are indented; the first that is not tells what was raised.
-        places = [place for place, line in enumerate(after) if line and not line[0].isspace()]
-        # Who prints a trace and goes on to say something has caught it.
-        said = [line for line in after[places[0] + 1 :] if line.strip()] if places else []
-        if places and all(line.startswith(_GOES_ON) for line in said):
-            return _shown(after[places[0]])
+    exception = _python_exception_in(text)
+    if exception:
+        return exception
     if _NODE.search(text):
         return _shown(_thrown_in(text))
     for mark in _OTHERS:
@@ -138,6 +152,24 @@ def _exception_in(text: str) -> str:
         if found is not None:
             return _shown(found[0])
     return ""
+
+
+def _python_exception_in(text: str) -> str:
+    """The same of Python. The last of several traces counts: those before it were caught, or are
+    what it comes from."""
+    traces = list(_PYTHON.finditer(text))
+    if not traces:
+        return ""
+    lines = text[traces[-1].end() :].splitlines()
+    # The lines of a trace are indented; the first that is not tells what was raised.
+    places = [place for place, line in enumerate(lines) if line and not line[0].isspace()]
+    if not places:
+        return ""
+    raised, *after = lines[places[0] :]
+    # Who prints a trace and goes on to say something has caught it.
+    said = [line for line in after if line.strip()]
+    is_last_word = all(line.startswith(_GOES_ON) for line in said)
+    return _shown(raised) if is_last_word else ""
 
 
 def _thrown_in(text: str) -> str:
@@ -150,9 +182,11 @@ def _thrown_in(text: str) -> str:
 
 
 def _last_line(text: str) -> str:
+    """What a command said at last, which is why it ended."""
     lines = [line for line in text.splitlines() if line.strip()]
     return _shown(lines[-1]) if lines else ""
 
 
 def _shown(line: str) -> str:
+    """A line as a report may hold it: without card numbers and keys."""
     return mask_printed(line.strip())[:_LONGEST]

@@ -1,5 +1,8 @@
-"""The catalogue: every finding with its severity, what it means and what to do. Documentation is
-printed from it.
+"""The catalogue: every finding with its severity, what it means and what to do.
+
+It is one text, ``catalogue.md``, a section for each finding: judges raise by its names, faces show
+its words, and documentation and tests are made from it. So a finding that is raised is always
+documented, and one that is documented has an example that raises it.
 
 Source: docs/findings.md, Each finding.
 """
@@ -48,6 +51,8 @@ class FindingKind:
 
 
 def _kind(section: str) -> FindingKind:
+    """A section of the page: its heading, then ``- field: text``, a text over several lines
+    indented."""
     name, _, facts = section.replace("\n  ", " ").partition("\n\n- ")
     texts = dict(fact.split(": ", 1) for fact in facts.rstrip().split("\n- "))
     return FindingKind(name=name, severity=SEVERITIES[texts.pop("severity")], **texts)

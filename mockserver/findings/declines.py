@@ -1,12 +1,26 @@
 """Cards that were declined, and clients that retry them.
 
+Some declines are final: a lost card will not pay tomorrow. Card schemes fine merchants who try such
+a card again, and those who try any card too often. Others are of this payment alone, or of a
+provider that is down, and say nothing against the card (``_OF_THE_PAYMENT``, ``_TECHNICAL``).
+
+A client is accused only of what it knew. A decline in an answer that was lost, or in a batch whose
+results it has not read, is kept apart until it has seen it (``_unseen``), and then it is known from
+that journal entry on (``_hard``).
+
+A test suite pays with the same few test cards for many payers. So a card that is entered anew, for
+another reference, may be another payer's.
+
 What a batch or a subscription charges is charged by the service, at a time of its own. Its declines
 count for the limit of the card schemes, but the client is accused only of what it decided: that it
 sent a batch, or began or resumed a subscription, while it knew of the declines before. Tries that
 the service makes by itself count against no client.
 """
 
-from collections.abc import Iterable, Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge, FailedAttempt
@@ -65,6 +79,18 @@ _SHOW_MANY = {"charge.search": "charge_id", "subscription.search": "asked_by"}
 _GOES_ON = b"Active"
 
 
+class _Names(NamedTuple):
+    """What the declines of a card or account are kept under: by itself, and with the ccv of this
+    payment. A wrong ccv is final for that ccv alone."""
+
+    instrument: str
+    with_ccv: str
+
+    @classmethod
+    def of(cls, instrument: str, ccv: str) -> _Names:
+        return cls(instrument, f"{instrument} {ccv}")
+
+
 @record
 class _Final:
     """A decline that no retry helps, known to the client since a journal entry; ``reference`` is
@@ -78,10 +104,13 @@ class _Final:
     def is_of_another(self, call: Call) -> bool:
         """Whether a call charges a card, entered anew, for another order: it may be another payer's
         same test card. Who makes a token enters a card."""
-        card, token, reference = map(call.request.get, ("paymentInformation", "token", "reference"))
+        card, token = call.request.get("paymentInformation"), call.request.get("token")
+        reference = call.request.get("reference")
         is_new_token = isinstance(token, str) and token != self.token
-        is_entered = is_new_token or (isinstance(card, Mapping) and bool(card.get("cardNumber")))
-        return is_entered and bool(reference and self.reference) and reference != self.reference
+        has_card_number = isinstance(card, Mapping) and bool(card.get("cardNumber"))
+        if not is_new_token and not has_card_number:
+            return False
+        return bool(reference and self.reference) and reference != self.reference
 
 
 @record
@@ -110,7 +139,8 @@ class _Sent:
 class Declines:
     """The declined cards and accounts of one sandbox. ``_hard`` are those that no retry helps, with
     the ccv that was wrong where another one may; ``_unseen`` those of them that the client does not
-    know yet."""
+    know yet; ``_tries`` the newest declines of each, by instant; ``_sent`` the calls that have
+    handed a batch or subscription over."""
 
     _ledger: Ledger
     _hard: Recent[str, _Final] = memory(_MOST)
@@ -122,10 +152,11 @@ class Declines:
         """A call was decided: judge what it has charged, and note what its answer shows and what it
         hands over."""
         charge = call.charge if call.op == "charge.create" else None
-        if charge is not None and (
-            charge.status is ChargeState.FAILED or self._hard or self._unseen
-        ):
-            self._charged(call, charge)
+        if charge is not None:
+            # Of payments while nothing is declined there is nothing to say.
+            is_declined = charge.status is ChargeState.FAILED
+            if is_declined or self._hard or self._unseen:
+                self._charged(call, charge)
         if self._unseen:
             self._answered(call)
         if call.op in _HANDING_OVER:
@@ -136,57 +167,58 @@ class Declines:
         instrument = instrument_of(charge.instrument) or wallet_of(call.request)
         if instrument is None:
             return
-        names = instrument, f"{instrument} {ccv_of(call)}"
+        names = _Names.of(instrument, ccv_of(call))
         final = self._final(names)
+        # It may be another payer's card, whose decline stands for itself.
         is_new = final is None or final.is_of_another(call)
         if final is not None and not is_new:
             lines = (final.evidence, evidence_of(call))
             self._ledger.add("hard-decline-retried", call.at, lines, **_about(charge.instrument))
         if charge.status is not ChargeState.FAILED:
             self._forget(names)
-        elif (said := _said(charge)) is not None:
-            evidence, declined = evidence_of(call, _words(said)), _declined(said, names)
-            if (
-                call.doubt is None
-                and call.is_ours
-                and declined is not None
-                and (is_new or declined not in self._hard)
-            ):
-                final = _Final(evidence, call.entry, charge.reference, call.request.get("token"))
-                self._hard.put(declined, final)
-            self._tried(instrument, charge, call.at, evidence, call)
+            return
+        said = _said(charge)
+        if said is None:
+            return
+        evidence, declined = evidence_of(call, _words(said)), _declined(said, names)
+        is_shown = call.doubt is None and call.is_ours
+        if is_shown and declined is not None and (is_new or declined not in self._hard):
+            token = call.request.get("token")
+            self._hard.put(declined, _Final(evidence, call.entry, charge.reference, token))
+        self._tried(instrument, charge, call.at, evidence, call)
 
     def _handed_over(self, call: Call) -> None:
         """A call was decided that may hand something over to the service, or let it go on."""
-        is_sent = call.op in _SENT or any(
-            event.what == SubscriptionEvent.RESUMED for event in call.events
-        )
+        is_resumed = any(event.what == SubscriptionEvent.RESUMED for event in call.events)
+        is_sent = call.op in _SENT or is_resumed
         if is_sent and call.subject is not None and call.code is None:
             is_known = call.doubt is None and call.is_ours
             self._sent.put(call.subject, _Sent(call.entry, call.at, evidence_of(call), is_known))
 
     def charged(self, charge: Charge, at: Micros, entry: int) -> None:
         """The service has charged for a batch or a subscription; ``entry`` is the newest of the
-        journal."""
-        is_failed = charge.status is ChargeState.FAILED
+        journal. The client has decided on it when it handed that over (``sent``): it retries a
+        final decline only if it knew of that then."""
         asked_by = charge.batch_id or charge.subscription_id
         if asked_by is None:
             return
-        # Whatever comes after the first payment of a subscription comes by its plan.
-        sent = (
-            self._sent.pop(asked_by, None) if charge.batch_id is None else self._sent.get(asked_by)
-        )
-        instrument = (
-            instrument_of(charge.instrument) if is_failed or self._hard or self._unseen else None
-        )
+        is_failed, is_row = charge.status is ChargeState.FAILED, charge.batch_id is not None
+        # Whatever comes after the first payment of a subscription comes by its plan, and the client
+        # has decided nothing: so the call that has handed it over counts once.
+        sent = self._sent.get(asked_by) if is_row else self._sent.pop(asked_by, None)
+        if not (is_failed or self._hard or self._unseen):
+            return
+        instrument = instrument_of(charge.instrument)
         if instrument is None:
             return
         said = _said(charge) if is_failed else None
-        shown = sent.entry if sent is not None and charge.batch_id is not None else entry
-        names = instrument, f"{instrument} {NO_CCV}"
-        final, evidence = self._final(names), evidence_of_payment(charge, _words(said), shown)
+        # A row has no entry of its own in the journal: it is shown at that of its batch.
+        shown_at = sent.entry if sent is not None and is_row else entry
+        evidence = evidence_of_payment(charge, _words(said), shown_at)
+        names = _Names.of(instrument, NO_CCV)
+        final = self._final(names)
         if final is not None and sent is not None and final.known < sent.entry:
-            lines = (final.evidence, sent.evidence if charge.batch_id is None else None, evidence)
+            lines = (final.evidence, None if is_row else sent.evidence, evidence)
             self._ledger.add("hard-decline-retried", at, lines, **_about(charge.instrument))
         if not is_failed:
             self._forget(names)
@@ -198,26 +230,30 @@ class Declines:
 
     def seen(self, subject: str | None, entry: int) -> None:
         """The client has learnt of a charge, batch or subscription, at a journal entry."""
-        self._note(
-            (
-                name
-                for name, one in self._unseen.items()
-                if subject in (one.charge_id, one.asked_by)
-            ),
-            entry,
-        )
+        learnt = [
+            name
+            for name, unseen in self._unseen.items()
+            if subject in (unseen.charge_id, unseen.asked_by)
+        ]
+        self._note(learnt, entry)
 
     def _answered(self, call: Call) -> None:
         """The client learns what the whole answer of a call shows."""
         is_read = call.doubt is None and call.is_ours and call.code is None and not call.is_open
         # What is still tried again by itself is not final.
-        if not is_read or (call.op.startswith("subscription.") and _GOES_ON in call.answer):
+        goes_on = call.op.startswith("subscription.") and _GOES_ON in call.answer
+        if not is_read or goes_on:
             return
         if call.op in _SHOW_ONE:
             self.seen(call.subject, call.entry)
-        elif (shown_by := _SHOW_MANY.get(call.op)) is not None:
-            shown = ((name, getattr(one, shown_by)) for name, one in self._unseen.items())
-            self._note((name for name, one in shown if one.encode() in call.answer), call.entry)
+        shown_by = _SHOW_MANY.get(call.op)
+        if shown_by is not None:
+            learnt = [
+                name
+                for name, unseen in self._unseen.items()
+                if getattr(unseen, shown_by).encode() in call.answer
+            ]
+            self._note(learnt, call.entry)
 
     def batch_ended(self, batch_id: str, entry: int) -> None:
         """A batch has come to its end: a client that knows of it knows what became of its rows."""
@@ -236,23 +272,25 @@ class Declines:
 
     def finish(self) -> None:
         """The story has ended: the next one may use the same test cards."""
-        for one in (self._hard, self._tries, self._sent, self._unseen):
-            one.clear()
+        for memory_of_story in (self._hard, self._tries, self._sent, self._unseen):
+            memory_of_story.clear()
 
-    def _final(self, names: tuple[str, str]) -> _Final | None:
-        return self._hard.get(names[0]) or self._hard.get(names[1])
+    def _final(self, names: _Names) -> _Final | None:
+        """The final decline of a card or account, else of it with this ccv."""
+        return self._hard.get(names.instrument) or self._hard.get(names.with_ccv)
 
-    def _forget(self, names: tuple[str, str]) -> None:
+    def _forget(self, names: _Names) -> None:
         """A card or account has paid: it is no longer declined."""
         for name in names:
             self._hard.pop(name, None)
             self._unseen.pop(name, None)
 
-    def _note(self, names: Iterable[str], entry: int) -> None:
-        for name in list(names):
-            one = self._unseen.pop(name)
+    def _note(self, names: Sequence[str], entry: int) -> None:
+        """The client knows these declines from a journal entry on."""
+        for name in names:
+            unseen = self._unseen.pop(name)
             if name not in self._hard:
-                self._hard.put(name, _Final(one.evidence, entry))
+                self._hard.put(name, _Final(unseen.evidence, entry))
 
     def _tried(
         self,
@@ -263,22 +301,21 @@ class Declines:
         call: Call | _Sent | None,
     ) -> None:
         """Count a declined try; ``call`` is that by which the client decided on it, None when the
-        service did. It is one too many if the client could know of the others then."""
-        limit = self._ledger.policy.retry_limit
-        tries = (*self._tries.get(instrument, ()), (at, evidence))[-limit - 1 :]
+        service did. It is one too many if the client could know of the others then: if the newest
+        of them had ended before it sent the call."""
+        policy = self._ledger.policy
+        tries = (*self._tries.get(instrument, ()), (at, evidence))[-policy.retry_limit - 1 :]
         self._tries.put(instrument, tries)
-        if (
-            call is None
-            or len(tries) <= limit
-            or at - tries[0][0] > self._ledger.policy.retry_window
-        ):
+        first_at, first_evidence = tries[0]
+        is_over = len(tries) > policy.retry_limit and at - first_at <= policy.retry_window
+        if call is None or not is_over:
             return
-        if all(
-            before <= call.at and (line.entry or 0) < call.entry for before, line in tries[-2:-1]
-        ):
-            self._ledger.add(
-                "too-many-retries", at, (tries[0][1], evidence), **_about(charge.instrument)
-            )
+        if len(tries) > 1:
+            newest_at, newest = tries[-2]
+            if newest_at > call.at or (newest.entry or 0) >= call.entry:
+                return
+        lines = first_evidence, evidence
+        self._ledger.add("too-many-retries", at, lines, **_about(charge.instrument))
 
 
 def _said(charge: Charge) -> FailedAttempt | None:
@@ -288,17 +325,18 @@ def _said(charge: Charge) -> FailedAttempt | None:
 
 
 def _words(said: FailedAttempt | None) -> str:
+    """How a payment ended, for a line of evidence."""
     if said is None:
         return "charged"
     return "declined, retryable" if said.is_retryable else "declined, not retryable"
 
 
-def _declined(said: FailedAttempt, names: tuple[str, str]) -> str | None:
+def _declined(said: FailedAttempt, names: _Names) -> str | None:
     """What a decline is final for: a card, or a card with its ccv; None when another try may
     help."""
     if said.is_retryable or said.error_code in _OF_THE_PAYMENT:
         return None
-    return names[said.error_code == Code.INVALID_CCV]
+    return names.with_ccv if said.error_code == Code.INVALID_CCV else names.instrument
 
 
 def _about(instrument: Instrument) -> dict[str, str]:

@@ -1,5 +1,26 @@
 """Calls whose end the client cannot know, and what comes next: double charges and refunds, batches
-sent twice."""
+sent twice.
+
+An answer that is lost, cut or too late leaves the client in doubt: the money may have moved or not.
+To send the call again is wrong, and so is to forget it; right is to *look*: to read the charge, or
+to search for its reference. So a call in doubt is remembered (``_Doubtful``) until the client has
+learnt how it ended, and each later call of the same intent (``intents``) is judged beside it.
+
+Two questions are asked of such a retry. Did it cost money: do both calls hold some, or was the
+refund made twice (``double-charge``, ``double-refund``, ``batch-sent-twice``)? And did the client
+look before, whatever came of it (``blind-retry``)?
+
+A second payment may be meant: a deposit, then the balance. Nobody but the client knows. What it
+*knew* tells most, so two things are told apart: that it had learnt of the first in any way
+(``looked``), and that it had asked for it and was shown (``was_shown``). Who was shown the first
+and pays again is suspected only where the two are alike in all (``_pay_parts``).
+
+A call may be in doubt only later: as long as its answer is under way nobody knows whether it will
+arrive. What comes meanwhile is kept with it (``retries``), with what the client knew then, and
+judged when the answer has ended. If it ended well two clicks were under way at once
+(``paid-at-once-twice``). And a payment that waits for its payer may be made later still: such a
+pair is kept until it is (``_pairs``).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +30,7 @@ from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
 from mockserver.domain.facts import Call, UncertainResult
-from mockserver.domain.figures import TAKEN
+from mockserver.domain.figures import figures_of
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeState, Event
 from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
@@ -26,13 +47,17 @@ _SEARCHES = {
     "subscription.create": "subscription.search",
     "transfer.create": "transfer.search",
 }
+"""Where what an operation makes is searched for."""
+
 _TAKES = frozenset({"charge.create", "charge.capture", "subscription.create"})
+"""Operations that take money: of these somebody has to learn how they ended."""
+
 _UNDONE = frozenset({ChargeState.FAILED, ChargeState.AUTHORISE_CANCELLED, ChargeState.REFUND})
 """States in which a charge holds no money any more."""
 
 _MOST = 256
 _ALL = ""
-"""The kinds of objects that a search may have shown."""
+"""Stands for all objects, where an answer that names none may have shown any."""
 
 
 @record
@@ -73,7 +98,8 @@ class _Doubtful:
 
 
 def _doubtful(call: Call) -> _Doubtful:
-    # A refund that is not shown yet.
+    """A call that is in doubt, or may be once its answer has ended."""
+    # A refund that its provider has not answered is not shown yet, and made for all that.
     reserved = call.charge.reserved if call.charge is not None else None
     return _Doubtful(
         entry=call.entry,
@@ -93,7 +119,13 @@ def _doubtful(call: Call) -> _Doubtful:
 @mutable
 class Doubts:
     """The calls in doubt of a sandbox. ``charge_of`` gives a charge as it now is, ``payments_of`` a
-    subscription's."""
+    subscription's.
+
+    ``_calls`` are those in doubt or under way, by entry. Of an answer under way ``_looks`` are the
+    calls whose end it shows, ``_sought`` those among them that it was asked for. ``_misled`` are
+    the objects of which the client was shown an earlier state. ``_pairs`` are two charges of one
+    intent of which one waits for its payer, by the id of either: the root of their chain, both ids,
+    and the evidence."""
 
     _ledger: Ledger
     _charge_of: Callable[[str], Charge | None]
@@ -119,9 +151,11 @@ class Doubts:
         return sum(not one.is_settled for one in self._calls.values())
 
     def called(self, call: Call) -> None:
+        """A call was decided: judge it as a retry, or note what its answer shows."""
         if call.is_late:
             self._mislead(call)
         elif self._misled and call.is_ours and call.doubt is None and call.op not in MONEY:
+            # A later look has shown the truth.
             self._misled.pop(call.subject or _ALL, None)
         if not self._calls and call.doubt is None and not call.is_open:
             return
@@ -136,7 +170,8 @@ class Doubts:
             self._calls.put(call.waited_as, _doubtful(call))
 
     def moved(self, event: Event) -> None:
-        """Time or a payer has moved a charge, or a subscription has made one."""
+        """Time or a payer has moved a charge, or a subscription has made one: the second of a pair
+        may have been paid by that."""
         charge = self._charge_of(event.subject_id) if self._pairs else None
         if charge is None:
             return
@@ -160,6 +195,7 @@ class Doubts:
         if doubtful is None or doubtful.is_settled:
             return
         if doubt is None:
+            # It is in no doubt: what came meanwhile is no retry, but may be a second click.
             del self._calls[entry]
             self._paid_at_once(doubtful)
             return
@@ -174,7 +210,8 @@ class Doubts:
         self._look_at([entry for entry, one in self._calls.items() if one.subject == subject])
 
     def is_about(self, charge_id: str) -> bool:
-        """Whether the client is in doubt about a charge, or saw an earlier state."""
+        """Whether the client is in doubt about a charge, or saw an earlier state: then it cannot
+        know how the charge stands, and a call that this forbids is no mistake."""
         if charge_id in self._misled or _ALL in self._misled:
             return True
         return any(
@@ -187,6 +224,7 @@ class Doubts:
         still waited for, unless the client has asked again meanwhile."""
         for entry, doubtful in list(self._calls.items()):
             if doubtful.retries:
+                # A client that has asked again did not wait for the answer.
                 self.ended(entry, UncertainResult.TIMED_OUT)
             elif doubtful.is_settled:
                 del self._calls[entry]
@@ -195,22 +233,22 @@ class Doubts:
         self._misled.clear()
 
     def _left_open(self, doubtful: _Doubtful, at: Micros) -> None:
-        """Judge a call of which the client never learnt how it ended: one that has taken money."""
-        if (
-            doubtful.looked
-            or not doubtful.has_acted
-            or doubtful.intent.op not in _TAKES
-            or doubtful.subject is None
-        ):
+        """Judge a call of which the client never learnt how it ended: one that has taken money
+        which the customer still misses."""
+        has_taken = doubtful.has_acted and doubtful.intent.op in _TAKES
+        if doubtful.looked or not has_taken or doubtful.subject is None:
             return
-        if any(charge.status in TAKEN for charge in self._payments(doubtful.subject)):
+        payments = [figures_of(charge, at) for charge in self._payments(doubtful.subject)]
+        # Who has given it back, or has begun to, owes the customer nothing.
+        if any(figures.net > figures.refunding for figures in payments):
             kind = doubtful.intent.op.partition(".")[0]
             self._ledger.add(
                 "doubt-left-open", at, (doubtful.evidence,), **{kind: doubtful.subject}
             )
 
     def _mislead(self, call: Call) -> None:
-        """An answer has shown an earlier state: what the client does now is not its mistake."""
+        """An answer has shown an earlier state: what the client does now is not its mistake. Who
+        has looked for a call in doubt, and was not shown it, may send it again."""
         self._misled.put(call.subject or _ALL, None)
         for entry, doubtful in list(self._calls.items()):
             is_read = call.subject is not None and call.subject == doubtful.subject
@@ -218,21 +256,26 @@ class Doubts:
                 del self._calls[entry]
 
     def _money(self, call: Call) -> None:
+        """A call that moves money: judge it beside those of the same intent that are in doubt, and
+        remember it if it may be in doubt itself."""
         new = _doubtful(call)
+        # What is known of it since it arrived: it may have been asked again before it was acted on.
         waited = self._calls.pop(call.waited_as, new)
         new = replace(new, retries=waited.retries, looked=waited.looked, was_shown=waited.was_shown)
         for entry, doubtful in list(self._calls.items()):
             if call.at - doubtful.at >= WINDOW:
+                # What is paid daily is paid again.
                 del self._calls[entry]
-            elif doubtful.intent.is_same(new.intent):
-                if not doubtful.is_settled:
-                    if len(doubtful.retries) < _MOST:
-                        retries = (*doubtful.retries, new.after(doubtful))
-                        self._calls[entry] = replace(doubtful, retries=retries)
-                    continue
+            elif not doubtful.intent.is_same(new.intent):
+                pass
+            elif doubtful.is_settled:
                 self._retried(doubtful, new.after(doubtful))
+                # A third call is a retry of the second; all are about the first.
                 new = replace(new, root=doubtful.root or new.root)
                 del self._calls[entry]
+            elif len(doubtful.retries) < _MOST:
+                retries = (*doubtful.retries, new.after(doubtful))
+                self._calls[entry] = replace(doubtful, retries=retries)
         if call.doubt is not None and self._was_retried(new):
             return
         if call.doubt is not None or call.is_open:
@@ -241,28 +284,19 @@ class Doubts:
             self._paid_at_once(new)
 
     def _paid_at_once(self, first: _Doubtful) -> None:
-        """Judge what came for the same order while a call was under way that then ended well."""
-        if (
-            first.intent.op != "charge.create"
-            or first.intent.reference is None
-            or first.subject is None
-        ):
+        """Judge what came for the same order while a call was under way that then ended well: two
+        clicks. Without a reference nobody knows the order: suites and load tests share a card."""
+        reference, subject = first.intent.reference, first.subject
+        if first.intent.op != "charge.create" or reference is None or subject is None:
             return
         for later in self._retries(first):
-            is_same_order = (
-                later.intent.reference == first.intent.reference and later.subject != first.subject
-            )
-            if (
-                not is_same_order
-                or later.subject is None
-                or self._pay_parts(first.subject, later.subject)
-            ):
+            if later.subject is None or later.subject == subject:
                 continue
-            if self._hold_money(first.subject, later.subject):
+            if later.intent.reference != reference or self._pay_parts(subject, later.subject):
+                continue
+            if self._hold_money(subject, later.subject):
                 both = first.evidence, later.evidence
-                self._ledger.add(
-                    "paid-at-once-twice", later.at, both, reference=first.intent.reference
-                )
+                self._ledger.add("paid-at-once-twice", later.at, both, reference=reference)
 
     def _pay_parts(self, *ids: str) -> bool:
         """Whether two charges name different payers, or say of different things what they are for:
@@ -283,33 +317,39 @@ class Doubts:
         return len(likenesses) > 1
 
     def _was_retried(self, doubtful: _Doubtful) -> bool:
+        """Judge what came while a call was under way that is in doubt now; whether anything did."""
         for later in self._retries(doubtful):
             self._retried(doubtful, later)
         return bool(doubtful.retries)
 
     def _retried(self, first: _Doubtful, later: _Doubtful) -> None:
+        """Judge a call that was sent again while it was in doubt: what it cost, then whether the
+        client had looked before, or was told that it may try again."""
         both = first.evidence, later.evidence
         op, subject = later.intent.op, first.root or later.subject
         kind = op.partition(".")[0]
-        made = {one.subject for one in (first, later) if one.subject is not None}
-        if op == "charge.create" or (op == "subscription.create" and not first.looked):
+        made = {call.subject for call in (first, later) if call.subject is not None}
+        if op == "charge.create":
+            self._charged_again(first, later, both)
+        elif op == "subscription.create" and not first.looked:
+            # Who has seen the first and makes another may want two.
             self._charged_again(first, later, both)
         elif op == "batch.create" and len(made) > 1:
             self._ledger.add(
-                "batch-sent-twice",
-                later.at,
-                both,
-                later.circumstances,
-                batch=first.root,
+                "batch-sent-twice", later.at, both, later.circumstances, batch=first.root
             )
         elif op == "charge.refund" and not first.looked and self._gave_both(first, later):
             self._ledger.add("double-refund", later.at, both, charge=subject)
-        if not first.looked and not later.is_repeat and not first.may_retry:
+        is_blind = not first.looked and not first.may_retry
+        # A repeat was given the first answer again: with an idempotency key that is the right way.
+        if is_blind and not later.is_repeat:
             self._ledger.add("blind-retry", later.at, both, operation=op, **{kind: subject})
 
     def _charged_again(
         self, first: _Doubtful, again: _Doubtful, both: tuple[Evidence, ...]
     ) -> None:
+        """Judge two charges, or subscriptions, of one intent: whether both hold money, or may do so
+        once their payer has confirmed."""
         earlier, later = first.subject, again.subject
         if earlier is None or later is None or earlier == later:
             return
@@ -319,19 +359,15 @@ class Doubts:
             return
         root, kind = first.root or earlier, first.intent.op.partition(".")[0]
         if self._hold_money(earlier, later):
-            self._ledger.add(
-                "double-charge",
-                again.at,
-                both,
-                again.circumstances,
-                **{kind: root},
-            )
+            self._ledger.add("double-charge", again.at, both, again.circumstances, **{kind: root})
             return
         if again.saw_first:
+            # It saw that the first was not paid.
             return
         pair = root, earlier, later, both
         for one in (earlier, later):
             charge = self._charge_of(one)
+            # A subscription, which may pay later, or a payment that waits for its payer.
             if charge is None or charge.status is ChargeState.PENDING_CHECKOUT:
                 self._pairs.put(one, pair)
 
@@ -340,18 +376,25 @@ class Doubts:
         charge = self._charge_of(first.subject or "")
         if charge is None or not first.has_acted or not later.has_acted:
             return False
+        # One that has failed is not among them.
         made = [refund.added for refund in (*charge.refunds, *(charge.reserved or ()))]
-        return made.count(first.at) > (first.at == later.at) and later.at in made
+        if first.at == later.at:
+            # By a clock that stands both have the same instant.
+            return made.count(first.at) > 1
+        return first.at in made and later.at in made
 
     def _hold_money(self, *ids: str) -> bool:
         """Whether each of some charges, or a payment of each of some subscriptions, holds money."""
         return all(any(charge.status in HOLDING for charge in self._payments(one)) for one in ids)
 
-    def _payments(self, one: str) -> Iterable[Charge]:
-        charge = self._charge_of(one)
-        return self._payments_of(one) if charge is None else (charge,)
+    def _payments(self, subject: str) -> Iterable[Charge]:
+        """The charge of that id, or the payments of the subscription of that id."""
+        charge = self._charge_of(subject)
+        return self._payments_of(subject) if charge is None else (charge,)
 
     def _look(self, call: Call) -> None:
+        """A call has read or searched: note the calls in doubt whose end its answer shows, at once
+        or when the answer has arrived."""
         shown = [entry for entry, doubtful in self._calls.items() if self._shows(call, doubtful)]
         sought = [entry for entry in shown if _asks_for(call, self._calls[entry])]
         if call.is_open:
@@ -363,37 +406,40 @@ class Doubts:
     def _look_at(self, entries: Iterable[int], sought: Collection[int] = ()) -> None:
         """The client has learnt how some calls ended; of those ``sought`` by what it asked."""
         for entry in entries:
-            if (doubtful := self._calls.get(entry)) is not None:
+            doubtful = self._calls.get(entry)
+            if doubtful is not None:
                 was_shown = doubtful.was_shown or entry in sought
                 self._calls[entry] = replace(doubtful, looked=True, was_shown=was_shown)
 
     def _retries(self, doubtful: _Doubtful) -> list[_Doubtful]:
-        """What came while a call was waiting, with what has become of it since."""
-        return [
-            replace(
-                self._calls.get(retry.entry, retry),
-                knew_first=retry.knew_first,
-                saw_first=retry.saw_first,
-            )
-            for retry in doubtful.retries
-        ]
+        """What came while a call was waiting, with what has become of it since, but what the client
+        knew of that call when it was sent."""
+        retries = []
+        for retry in doubtful.retries:
+            now = self._calls.get(retry.entry, retry)
+            retries.append(replace(now, knew_first=retry.knew_first, saw_first=retry.saw_first))
+        return retries
 
     def _shows(self, call: Call, doubtful: _Doubtful) -> bool:
         """Whether an answer lets the client see how a call in doubt has ended."""
         subject, intent = doubtful.subject, doubtful.intent
         if subject is not None and (call.subject == subject or subject.encode() in call.answer):
             return True
-        # Where nothing holds money, a search for it rightly finds nothing.
-        charge = self._charge_of(subject) if subject is not None else None
-        is_nothing = subject is None or (charge is not None and charge.status in _UNDONE)
-        return is_nothing and _is_sought(call, intent)
+        if subject is not None:
+            charge = self._charge_of(subject)
+            if charge is None or charge.status not in _UNDONE:
+                return False
+        # Nothing holds money: a search for it rightly finds nothing.
+        return _is_sought(call, intent)
 
 
 def _is_sought(call: Call, intent: Intent) -> bool:
-    """Whether a call searches for what another was to make."""
+    """Whether a call searches for what another was to make. A search for another reference does
+    not; one for none shows all."""
+    if _SEARCHES.get(intent.op) != call.op:
+        return False
     sought = call.request.get("reference")
-    is_same = sought is None or intent.reference is None or str(sought) == intent.reference
-    return is_same and _SEARCHES.get(intent.op) == call.op
+    return sought is None or intent.reference is None or str(sought) == intent.reference
 
 
 def _asks_for(call: Call, doubtful: _Doubtful) -> bool:

@@ -1,5 +1,13 @@
 """What a client wants with a money operation: two calls of one intent are one payment sent twice.
 
+Nothing in a request says that it repeats another. A retry has the same operation, amount, currency
+and source of the money, and no other reference. Each of these may be spelt otherwise in the two: a
+card by its number, by a token or by a stored method; a reference that is left out. So a source has
+several names, as given and as found by the service, and one in common is enough; what one of the
+two does not say is no difference. But an order with another reference is another order.
+
+Names are digests where they hold card numbers, wallets or whole rows.
+
 Source: docs/findings.md (same intent).
 """
 
@@ -32,8 +40,8 @@ _SOURCE_FIELDS = ("paymentMethodId", "customerId", "token", "networkTokenId")
 
 @record
 class Intent:
-    """``sources`` are the names of the source of the money, as given and as found; ``plan`` that of
-    a subscription."""
+    """What a call wants. ``sources`` are the names of the source of the money, as given and as
+    found; ``plan`` that of a subscription. What is not told, or means nothing there, is None."""
 
     op: str
     sources: frozenset[str]
@@ -45,66 +53,71 @@ class Intent:
     def is_same(self, other: Intent) -> bool:
         """Whether both want the same: operation, source, amount, currency, plan, and no two
         different references."""
-        return (
-            self.op == other.op
-            and self.amount == other.amount
-            and self.plan == other.plan
-            and not self.sources.isdisjoint(other.sources)
-            and (self.currency is None or other.currency is None or self.currency == other.currency)
-            and (
-                self.reference is None
-                or other.reference is None
-                or self.reference == other.reference
-            )
+        if self.op != other.op or self.amount != other.amount or self.plan != other.plan:
+            return False
+        if self.sources.isdisjoint(other.sources):
+            return False
+        return _may_be_same(self.currency, other.currency) and _may_be_same(
+            self.reference, other.reference
         )
+
+
+def _may_be_same(text: str | None, other: str | None) -> bool:
+    """Whether two texts are the same, as far as both are told."""
+    return text is None or other is None or text == other
 
 
 def intent_of(call: Call) -> Intent:
+    """What a call that moves money wants."""
     request = call.request
     if call.op in MOVES:
-        return Intent(
-            call.op,
-            frozenset((call.path["charge_id"],)),
-            number_of(request.get("amount")),
-            None,
-            None,
-        )
+        # The source of a capture, void or refund is its charge.
+        charge_id = call.path["charge_id"]
+        return _intent(call.op, charge_id, amount=number_of(request.get("amount")))
     if call.op == "batch.create":
         # A batch that never arrived is known by its text alone.
         text = digest("rows", str(request.get("batch")).strip()).hex()
-        return Intent(call.op, frozenset((text, call.rows or text)), None, None, None)
+        return _intent(call.op, text, call.rows or text)
     if call.op == "transfer.create":
         rows, group = repr(request.get("transfers")), request.get("groupReference")
-        return Intent(
-            call.op,
-            frozenset((digest("transfers", rows).hex(),)),
-            None,
-            None,
-            str(group) if group else None,
-        )
-    charge = call.charge
-    subscribes = call.op == "subscription.create"
-    reference = _mark_of(request) if subscribes else request.get("reference")
-    currency = charge.currency if charge is not None else request.get("currency")
+        reference = str(group) if group else None
+        return _intent(call.op, digest("transfers", rows).hex(), reference=reference)
+    return _intent_of_payment(call)
+
+
+def _intent(
+    op: str, *sources: str, amount: Decimal | None = None, reference: str | None = None
+) -> Intent:
+    """What an operation wants that has no currency of its own."""
+    return Intent(op, frozenset(sources), amount, currency=None, reference=reference)
+
+
+def _intent_of_payment(call: Call) -> Intent:
+    """What a charge or a subscription wants, whose source is a card, an account or a wallet."""
+    request, charge = call.request, call.charge
+    instrument, currency = call.instrument, request.get("currency")
+    if charge is not None:
+        instrument, currency = charge.instrument, charge.currency
+    reference: object = request.get("reference")
+    plan = None
+    if call.op == "subscription.create":
+        reference, plan = _mark_of(request), _plan_of(request)
     return Intent(
         call.op,
-        frozenset(
-            _sources_of(request, charge.instrument if charge is not None else call.instrument)
-        ),
+        frozenset(_sources_of(request, instrument)),
         number_of(request.get("amount")),
         str(currency).upper() if currency else None,
         str(reference) if reference else None,
-        _plan_of(request) if subscribes else None,
+        plan,
     )
 
 
 def _plan_of(request: Mapping[str, object]) -> str:
+    """How often a subscription pays, and until when: a customer may well have two with others."""
     end = request.get("endAfter")
-    ends = (
-        (number_of(end.get("count")), number_of(end.get("amount")))
-        if isinstance(end, Mapping)
-        else ()
-    )
+    ends: tuple[Decimal | None, ...] = ()
+    if isinstance(end, Mapping):
+        ends = number_of(end.get("count")), number_of(end.get("amount"))
     return f"{number_of(request.get('frequency') or 1)} {request.get('interval')} {ends}".lower()
 
 
@@ -113,7 +126,9 @@ def _mark_of(request: Mapping[str, object]) -> str | None:
     day on which it starts, as many clients send the instant of each try, and its metadata."""
     day, metadata = _day_of(request.get("startDate")), request.get("metadata")
     named = sorted(metadata.items()) if isinstance(metadata, Mapping) else ()
-    return digest("subscription", f"{day}", repr(named)).hex() if day or named else None
+    if not day and not named:
+        return None
+    return digest("subscription", f"{day}", repr(named)).hex()
 
 
 def _day_of(moment: object) -> object:
@@ -121,16 +136,22 @@ def _day_of(moment: object) -> object:
     number = number_of(moment)
     if number is not None:
         return number // _DAY_IN_MS
+    if not moment:
+        return None
     try:
-        return parse_instant(str(moment)) // DAY if moment else None
+        return parse_instant(str(moment)) // DAY
     except ValueError:
         return str(moment)
 
 
 def _sources_of(request: Mapping[str, object], instrument: Instrument | None) -> list[str]:
-    found = [
-        f"{name}:{request[name]}" for name in _SOURCE_FIELDS if isinstance(request.get(name), str)
-    ]
+    """The names of the source of a payment: as the request gives it, then as the service has found
+    it. A call that never arrived has the first alone."""
+    found = []
+    for name in _SOURCE_FIELDS:
+        value = request.get(name)
+        if isinstance(value, str):
+            found.append(f"{name}:{value}")
     card = request.get("paymentInformation")
     if isinstance(card, Mapping) and card.get("cardNumber"):
         digits = "".join(char for char in str(card["cardNumber"]) if char.isdigit())
@@ -146,6 +167,8 @@ def _sources_of(request: Mapping[str, object], instrument: Instrument | None) ->
         if charged is not None:
             found.append(charged)
         if instrument.payment_method_id is not None:
+            # A card that was stored before is named by its method in one request, and entered in
+            # another.
             found.append(f"paymentMethodId:{instrument.payment_method_id}")
     if not found and request.get("reference"):
         # Nothing says who pays at a checkout: there one order is one payment.
@@ -160,7 +183,8 @@ def wallet_of(request: Mapping[str, object]) -> str | None:
     if not isinstance(wallet, Mapping):
         return None
     known: object = wallet.get("paymentData")
-    if not known and (payer := request.get("email") or request.get("customerId")):
+    payer = request.get("email") or request.get("customerId")
+    if not known and payer:
         known = str(payer).strip().lower(), wallet.get("paymentMethod")
     return "wallet:" + digest("wallet", repr(known)).hex() if known else None
 
@@ -192,17 +216,19 @@ def evidence_of(call: Call, said: str | None = None) -> Evidence:
 
 
 def asked_of(call: Call) -> str:
+    """What a call asked for, in a line: operation, amount, currency, reference and object."""
     charge, request = call.charge, call.request
     currency = request.get("currency") if charge is None else charge.currency
     return _asked(call.op, request.get("amount"), currency, request.get("reference"), call.subject)
 
 
 def _asked(op: str, *parts: object) -> str:
+    """The words of such a line; a request may have anything in the place of a part."""
     words = [op]
-    for one in parts:
+    for part in parts:
         # Anything else may hold what must not be shown.
-        if isinstance(one, str | int | Decimal) and one != "":
-            words.append(mask_start(str(one), _LONGEST_WORD))
+        if isinstance(part, str | int | Decimal) and part != "":
+            words.append(mask_start(str(part), _LONGEST_WORD))
     return mask_text(" ".join(words))
 
 
@@ -214,6 +240,7 @@ def evidence_of_payment(charge: Charge, said: str, entry: int) -> Evidence:
 
 
 def ending_of(call: Call) -> str:
+    """How a call ended, as its client has seen it."""
     if call.doubt is not None:
         return call.doubt.value
     if call.code is not None:

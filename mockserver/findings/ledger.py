@@ -1,4 +1,13 @@
-"""The findings of one sandbox: each kind about each thing once, with a count and its evidence."""
+"""The findings of one sandbox: each kind about each thing once, with a count and its evidence.
+
+A mistake that is made a thousand times is one finding with a count: a list of a thousand lines
+would be read by nobody. What was worse once stays so, and what another finding explains better is
+taken back (``withdraw``).
+
+A store and the control API ask for what is new. Each raise has a number (``raised``), and a finding
+has that of its newest (``newest``); what was taken back has none, so ``cleared`` counts that, and
+whoever has an older number of it takes all of them anew.
+"""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
@@ -14,7 +23,7 @@ MOST = 1_000
 """Findings that are kept; later ones are counted only."""
 
 MOST_EVIDENCE = 10
-"""FoundLines of evidence that a finding keeps: the oldest, and the newest in place of the last."""
+"""Lines of evidence that a finding keeps: the oldest, and the newest in place of the last."""
 
 
 @record
@@ -29,8 +38,9 @@ class Evidence:
 
 @record
 class Circumstances:
-    """What was seen of a mistake. ``is_mild``: not what makes its kind an error; ``is_informed``:
-    the client had learnt how its first call had ended before it acted again."""
+    """What was seen of a mistake. ``is_mild``: not what makes its kind an error, so that it is a
+    warning; ``is_informed``: the client had learnt how its first call had ended before it acted
+    again, so that it may have been meant."""
 
     is_mild: bool = False
     is_informed: bool = False
@@ -68,8 +78,10 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        """That of its kind, but where it is mild."""
-        return min(self.kind.severity, Severity.WARNING) if self.is_mild else self.kind.severity
+        """That of its kind; where it is mild a warning at most."""
+        if self.is_mild:
+            return min(self.kind.severity, Severity.WARNING)
+        return self.kind.severity
 
     def show(self, lines: Iterable[Evidence | None]) -> None:
         """Take in lines of evidence, without those that are None or there already."""
@@ -85,7 +97,8 @@ class Finding:
 @mutable
 class Ledger:
     """What was raised, oldest first, but kinds that the ``policy`` allows, by which all judge from
-    now on; ``raised`` and ``cleared`` count raises and clearings."""
+    now on. ``raised`` and ``cleared`` count raises and clearings, ``dropped`` the findings that are
+    not kept (numbers go on after them); ``unreported`` are those that the log has not told."""
 
     policy: Policy
     raised: int = 0
@@ -116,15 +129,16 @@ class Ledger:
             return
         known = {key: value for key, value in about.items() if value is not None}
         self.raised += 1
-        finding = self._by_subject.get((name, tuple(known.items()))) or self._opened(
-            name, known, at
-        )
-        if finding is not None:
-            is_first = finding.count == 0
-            finding.is_mild = seen.is_mild and (is_first or finding.is_mild)
-            finding.is_informed = seen.is_informed and (is_first or finding.is_informed)
-            self._count(finding, at)
-            finding.show(evidence)
+        finding = self._by_subject.get((name, tuple(known.items())))
+        if finding is None:
+            finding = self._opened(name, known, at)
+        if finding is None:
+            return
+        is_first = finding.count == 0
+        finding.is_mild = seen.is_mild and (is_first or finding.is_mild)
+        finding.is_informed = seen.is_informed and (is_first or finding.is_informed)
+        self._count(finding, at)
+        finding.show(evidence)
 
     def worsen(
         self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str
@@ -151,16 +165,14 @@ class Ledger:
 
     def explains(self, entry: int, name: str) -> bool:
         """Whether a finding of a kind was raised of a journal entry."""
-        return any(
-            line.entry == entry
-            for finding in self
-            if finding.name == name
-            for line in finding.evidence
-        )
+        of_kind = (finding for finding in self if finding.name == name)
+        return any(line.entry == entry for finding in of_kind for line in finding.evidence)
 
     def withdraw(self, entry: int, *names: str) -> None:
         """Take back what was raised of a journal entry, which another finding explains."""
-        for finding in [one for one in self if one.kind.name in names]:
+        for finding in self:
+            if finding.name not in names:
+                continue
             left = [line for line in finding.evidence if line.entry != entry]
             if len(left) < len(finding.evidence):
                 self.cleared += 1
@@ -173,8 +185,8 @@ class Ledger:
         self.cleared += self._forget(lambda finding: finding.kind.name in names)
 
     def again(self, name: str, at: Micros, **about: str) -> bool:
-        """Count a finding once more when its evidence is complete; False when it is to be
-        raised."""
+        """Count a finding once more when its evidence is complete, which spares its judge to word
+        another line; False when it is to be raised."""
         finding = self._by_subject.get((name, tuple(about.items())))
         if finding is None or len(finding.evidence) < MOST_EVIDENCE:
             return False
@@ -183,6 +195,7 @@ class Ledger:
         return True
 
     def _count(self, finding: Finding, at: Micros) -> None:
+        """Count a raise; whoever asks for what is new gets the finding again."""
         finding.count, finding.last, finding.newest = finding.count + 1, at, self.raised
 
     def select(
@@ -195,13 +208,18 @@ class Ledger:
     ) -> list[Finding]:
         """Findings of at least a severity, of one kind or all, after a journal entry and so many
         raises, in order."""
-        found = (one for one in self if one.severity >= least and name in (None, one.kind.name))
-        new = (one for one in found if one.newest > raised)
-        return [
-            one for one in new if not after or max(line.entry or 0 for line in one.evidence) > after
-        ]
+        selected = []
+        for finding in self:
+            is_asked_for = finding.severity >= least and name in (None, finding.name)
+            if not is_asked_for or finding.newest <= raised:
+                continue
+            newest_entry = max((line.entry or 0 for line in finding.evidence), default=0)
+            if not after or newest_entry > after:
+                selected.append(finding)
+        return selected
 
     def news(self) -> list[Finding]:
+        """What the log has not told yet, each once."""
         new, self.unreported = self.unreported, []
         return new
 
@@ -211,9 +229,10 @@ class Ledger:
         mark = self.raised, self.cleared
         if since == mark:
             return FoundLines(mark, {}, is_all=False)
+        # A store that has nothing yet gives no mark.
         raised, cleared = since if isinstance(since, tuple) else (0, None)
         is_all = cleared != self.cleared
-        changed = {one.number: one for one in self if is_all or one.newest > raised}
+        changed = {found.number: found for found in self if is_all or found.newest > raised}
         return FoundLines(mark, changed, is_all)
 
     def take_over(self, findings: Iterable[Finding]) -> None:
@@ -226,6 +245,8 @@ class Ledger:
         self._forget(lambda _: True)
 
     def _forget(self, is_gone: Callable[[Finding], bool]) -> int:
+        """Forget some findings, and say how many. Their numbers are not given again, so that an id
+        in a log means one finding."""
         gone = [subject for subject, finding in self._by_subject.items() if is_gone(finding)]
         for subject in gone:
             self.dropped += 1
@@ -235,8 +256,11 @@ class Ledger:
 
 
 def _by_age(lines: Iterable[Evidence]) -> list[Evidence]:
-    """FoundLines in the order of the journal; one without an entry stays behind that which it
+    """Lines in the order of the journal; one without an entry stays behind that which it
     followed."""
+    aged: list[tuple[int, Evidence]] = []
     age = 0
-    ages = [(age := line.entry or age, line) for line in lines]
-    return [line for _, line in sorted(ages, key=itemgetter(0))]
+    for line in lines:
+        age = line.entry or age
+        aged.append((age, line))
+    return [line for _, line in sorted(aged, key=itemgetter(0))]

@@ -1,4 +1,10 @@
-"""How fast and how long a client asks: required pauses, waits without end, polling."""
+"""How fast and how long a client asks: required pauses, waits without end, polling.
+
+These are about real time, which production is short of and tests are not. A pause that nobody keeps
+makes an overload worse; a client that waits without end takes its shop down with the service. Where
+the clock of a sandbox is set by hand tests would have to wait, so nothing is held against them that
+the sandbox's own time allows.
+"""
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import SECOND, Micros
@@ -13,6 +19,8 @@ _MOST = 256
 
 @record
 class _Wait:
+    """A call whose answer has not ended, since the instant ``real``."""
+
     entry: int
     real: Micros
     op: str
@@ -36,19 +44,23 @@ class _Pause:
         """Whether a call comes too early, and from who was asked to wait. On another connection the
         same program may be another process, such as a second worker: it is the same when nobody
         has asked anything in between."""
-        if call.real >= self.ends or call.at >= self.ends_at or _agent_of(call) != self.agent:
+        has_passed = call.real >= self.ends or call.at >= self.ends_at
+        if has_passed or _agent_of(call) != self.agent:
             return False
         return call.connection == self.connection or call.entry == self.entry + 1
 
 
 def _agent_of(call: Call) -> tuple[str, str]:
+    """The machine and the program that a call comes from, as far as it tells."""
     machine = call.connection[0] if call.connection is not None else ""
     return machine, call.headers.get("user-agent", "")
 
 
 @mutable
 class Pace:
-    """The pace of one sandbox's client, in real time."""
+    """The pace of one sandbox's client, in real time. ``_pauses`` are those that were asked for, by
+    what was sent; ``_hanging`` the calls whose answers have not ended, by entry; ``_reads`` the
+    instants and entries of the newest reads of an object."""
 
     _ledger: Ledger
     _pauses: Recent[bytes, _Pause] = memory(_MOST)
@@ -56,6 +68,8 @@ class Pace:
     _reads: Recent[str, tuple[tuple[Micros, int], ...]] = memory(_MOST)
 
     def called(self, call: Call) -> None:
+        """A call was decided: judge whether it comes before a pause has passed that the same call
+        was asked to make. Another call is none of that pause: it may well come."""
         if call.is_open:
             self._hanging.put(call.entry, _Wait(call.entry, call.real, call.op, asked_of(call)))
         if not self._pauses and call.retry_after is None:
@@ -74,29 +88,30 @@ class Pace:
             self._ask_to_wait(what, call, call.retry_after)
 
     def _ask_to_wait(self, what: bytes, call: Call, pause: Micros) -> None:
-        self._pauses.put(
-            what,
-            _Pause(
-                call.real + pause,
-                call.at + pause,
-                call.entry,
-                call.connection,
-                _agent_of(call),
-                evidence_of(call, f"answered with Retry-After: {pause // SECOND}"),
-            ),
+        """Remember the pause that the answer to a call asks for."""
+        asked_to_wait = _Pause(
+            ends=call.real + pause,
+            ends_at=call.at + pause,
+            entry=call.entry,
+            connection=call.connection,
+            agent=_agent_of(call),
+            evidence=evidence_of(call, f"answered with Retry-After: {pause // SECOND}"),
         )
+        self._pauses.put(what, asked_to_wait)
 
     def read(self, op: str, entry: int, at: Micros, real: Micros, subject: str) -> None:
-        reads = (*self._reads.get(subject, ()), (real, entry))[
-            -self._ledger.policy.poll_limit - 1 :
-        ]
+        """An object was read: judge whether it was read more often in a second than a client needs
+        that waits for a change."""
+        limit = self._ledger.policy.poll_limit
+        # One more than the limit is enough to know: the oldest of them says since when.
+        reads = (*self._reads.get(subject, ()), (real, entry))[-limit - 1 :]
         self._reads.put(subject, reads)
-        if len(reads) > self._ledger.policy.poll_limit and real - reads[0][0] < SECOND:
-            lines = (
-                Evidence(f"{op} {subject}", entry=reads[0][1]),
-                Evidence(f"{op} {subject}", entry=entry),
-            )
+        first_real, first_entry = reads[0]
+        if len(reads) > limit and real - first_real < SECOND:
+            what = f"{op} {subject}"
+            lines = Evidence(what, entry=first_entry), Evidence(what, entry=entry)
             self._ledger.add("polled-hard", at, lines, **{op.partition(".")[0]: subject})
+            # The next finding needs as many reads again: one burst is one mistake.
             self._reads[subject] = ()
 
     def ended(self, entry: int, at: Micros, real: Micros) -> None:
@@ -106,11 +121,14 @@ class Pace:
             self._judge_wait(wait, at, real)
 
     def look(self, at: Micros, real: Micros) -> None:
+        """The story has ended: judge those that still wait. Others may go on to wait into the next
+        one."""
         for entry, wait in list(self._hanging.items()):
             if self._judge_wait(wait, at, real):
                 del self._hanging[entry]
 
     def _judge_wait(self, wait: _Wait, at: Micros, real: Micros) -> bool:
+        """Whether a call has waited longer than a client should, which is then raised."""
         waited = real - wait.real
         if waited <= self._ledger.policy.timeout:
             return False

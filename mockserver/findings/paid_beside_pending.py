@@ -50,6 +50,7 @@ class PaidBesidePending:
         if charge.status is ChargeState.FAILED:
             return
         if charge.status is ChargeState.SUCCESS and not self._open:
+            # It is paid, and no other may still come.
             return
         first = self._waiting_for(charge.reference)
         if first is None:
@@ -65,7 +66,8 @@ class PaidBesidePending:
             self._beside.put(charge.charge_id, (first, evidence_of(call)))
 
     def _waiting_for(self, reference: str) -> _Payment | None:
-        """The payment of an order that may still come, if there is one."""
+        """The payment of an order that may still come, if there is one. One that has been settled
+        since is forgotten, as the next payment is then no second one beside it."""
         payment = self._open.get(reference)
         charge = self._charge_of(payment.charge_id) if payment is not None else None
         if charge is not None and charge.status in _MAY_STILL_COME:
@@ -129,9 +131,19 @@ def _left(figures: Figures) -> bool:
 
 def _words(earlier: Charge, later: Charge, had: Figures, has: Figures) -> str:
     """What the two payments of an order are now, as a merchant would say it."""
-    first, second = (money_text(one.amount, one.currency) for one in (earlier, later))
+    first, second = (money_text(charge.amount, charge.currency) for charge in (earlier, later))
     order = later.reference
-    if earlier.status not in _MAY_STILL_COME and later.status not in _MAY_STILL_COME:
-        return f"{order} was paid twice: the first {first} came, and {second} were taken meanwhile"
-    waits = "waits for its payer (3-D Secure)" if had.waiting else "is still pending"
-    return f"{second} of {order} were taken while a first {first} may still come: that {waits}"
+    if earlier.status in _MAY_STILL_COME:
+        waits = _waits(had)
+        return f"{second} of {order} were taken while a first {first} may still come: that {waits}"
+    if later.status in _MAY_STILL_COME:
+        waits = _waits(has)
+        return (
+            f"the first {first} of {order} came, and a second {second} may still come: that {waits}"
+        )
+    return f"{order} was paid twice: the first {first} came, and {second} were taken meanwhile"
+
+
+def _waits(figures: Figures) -> str:
+    """For whom a payment waits, in words."""
+    return "waits for its payer (3-D Secure)" if figures.waiting else "is still pending"

@@ -1,5 +1,11 @@
 """What a client has entered twice under names of its own: equal rows of batches, and customers.
-Both may be meant, so they are notes."""
+Both may be meant, so they are notes.
+
+Unlike a call in doubt nothing here was lost: the client was answered each time. A row that pays the
+same method for the same reference, with all else equal and on the same day, is most likely an
+export that ran twice. Two customers with one reference and address may be one person who has signed
+up again, or a shop that looks nobody up.
+"""
 
 from collections.abc import Iterator
 
@@ -22,7 +28,8 @@ _MOST_CUSTOMERS = 256
 @mutable
 class RepeatedEntries:
     """The rows and customers of one sandbox that came last. They are digested, as they may hold
-    what nobody should keep."""
+    what nobody should keep: ``_rows`` has when a method paid for a reference, and the digest of the
+    whole row."""
 
     _ledger: Ledger
     _rows: Recent[bytes, tuple[Micros, bytes, Evidence]] = memory(MOST_ROWS)
@@ -38,6 +45,8 @@ class RepeatedEntries:
             self._judge_customer(call)
 
     def _judge_rows(self, call: Call) -> None:
+        """Judge each row of a batch beside those before it, in this batch too. One without a
+        reference says nothing of what it is for."""
         for number, line in _rows_of(call):
             method, _, _, reference = _cells_of(line)
             if not reference:
@@ -61,6 +70,7 @@ class RepeatedEntries:
             self._rows.pop(digest("paid for", method, charge.reference or ""), None)
 
     def _judge_customer(self, call: Call) -> None:
+        """Judge a new customer: only one with a reference and an address can be known again."""
         reference, email = call.request.get("reference"), call.request.get("email")
         if not reference or not email:
             return

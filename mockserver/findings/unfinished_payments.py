@@ -1,5 +1,13 @@
 """Charges that the client left alone, whose state it had wrong, or that it wanted to cancel, could
-not, and took."""
+not, and took.
+
+A payment may stop half-way: authorised and never captured, waiting for a payer whom nobody has sent
+to the page of the challenge, approved for a part of the price. Each is right as long as the client
+goes on with it, so it is remembered as open, and judged when its time has run out or the story has
+ended.
+
+The charges of a load test are paid at once and leave nothing open: they are passed over first.
+"""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -18,6 +26,8 @@ from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 10_000
 _MOST_SHORT = 256
+"""Charges that are remembered of the rare kinds."""
+
 _UNDONE = frozenset({ChargeEvent.VOIDED, ChargeEvent.PARTLY_REFUNDED, ChargeEvent.FULLY_REFUNDED})
 
 
@@ -34,8 +44,9 @@ class _Short:
 @mutable
 class UnfinishedPayments:
     """Open authorisations, waiting challenges, partial approvals, and the voids and whole refunds
-    that were asked for and did not happen, of one sandbox. ``charge_of`` gives a charge as it is
-    now."""
+    that were asked for and did not happen, of one sandbox, each by the id of its charge.
+    ``_visited`` are challenges whose payer has come to the page. ``charge_of`` gives a charge as it
+    is now."""
 
     _ledger: Ledger
     _doubts: Doubts
@@ -50,37 +61,35 @@ class UnfinishedPayments:
         """A call was decided: judge what it did to charges that were left open, and note what it
         leaves open."""
         charge = call.charge
-        if (
-            call.op == "charge.create"
-            and charge is not None
-            and charge.status is ChargeState.SUCCESS
-        ):
-            is_anything_open = (
-                self._authorised
-                or self._challenged
-                or self._visited
-                or self._short
-                or self._to_cancel
-            )
-            # A new charge that is paid in full leaves nothing open.
-            if not (is_anything_open or call.is_partial):
-                return
+        is_paid = charge is not None and charge.status is ChargeState.SUCCESS
+        leaves_nothing_open = call.op == "charge.create" and is_paid and not call.is_partial
+        if leaves_nothing_open and not self._is_anything_open:
+            return
         if charge is not None and (call.events or call.code is not None):
             self._changed(call, charge)
         if call.op in ("charge.void", "charge.refund"):
             self._cancelled(call, call.path.get("charge_id", ""))
-        elif (
-            self._to_cancel
-            and call.events
-            and call.charge is not None
-            and call.charge.status in HOLDING
-        ):
-            if call.op == "charge.capture":
-                self._taken(call, call.charge.charge_id)
-            elif call.op == "charge.create":
-                for charge_id in list(self._to_cancel):
-                    if _is_same_order(call.charge, self._charge_of(charge_id)):
-                        self._taken(call, charge_id)
+        elif self._to_cancel and charge is not None and call.events:
+            self._judge_taken(call, charge)
+
+    @property
+    def _is_anything_open(self) -> bool:
+        """Whether there is anything that a new charge may complete, or contradict."""
+        return bool(
+            self._authorised or self._challenged or self._visited or self._short or self._to_cancel
+        )
+
+    def _judge_taken(self, call: Call, charge: Charge) -> None:
+        """Judge a call that may take money for an order that was to be cancelled: by a capture of
+        the same charge, or by another charge."""
+        if charge.status not in HOLDING:
+            return
+        if call.op == "charge.capture":
+            self._taken(call, charge.charge_id)
+        elif call.op == "charge.create":
+            for charge_id in list(self._to_cancel):
+                if _is_same_order(charge, self._charge_of(charge_id)):
+                    self._taken(call, charge_id)
 
     def _changed(self, call: Call, charge: Charge) -> None:
         """A call has changed a charge, or was refused."""
@@ -94,6 +103,7 @@ class UnfinishedPayments:
             self._created(call, charge)
 
     def moved(self, event: Event) -> None:
+        """Time, a provider or a payer has moved a charge: what was open may be done, or lapsed."""
         if event.after == ChargeState.AUTHORISED:
             self.visited(event.subject_id)
             made = self._visited.pop(event.subject_id, None)
@@ -113,7 +123,8 @@ class UnfinishedPayments:
             self._short.pop(event.subject_id, None)
 
     def visited(self, charge_id: str) -> None:
-        """The payer has come to the page of a challenge."""
+        """The payer has come to the page of a challenge: the client has sent it there, and what
+        comes of it is the payer's."""
         evidence = self._challenged.pop(charge_id, None)
         if evidence is not None:
             self._visited.put(charge_id, evidence)
@@ -126,13 +137,16 @@ class UnfinishedPayments:
             self._ledger.add("challenge-ignored", at, (evidence,), charge=charge_id)
         for charge_id, short in self._short.items():
             self._ledger.add("partial-approval-ignored", at, (short.evidence,), charge=charge_id)
-        for one in (self._authorised, self._challenged, self._short, self._to_cancel):
-            one.clear()
+        for still_open in (self._authorised, self._challenged, self._short, self._to_cancel):
+            still_open.clear()
 
     def _refused(self, call: Call, charge_id: str) -> None:
+        """A call was refused for the state of its charge: the client had that wrong, unless it is
+        in doubt about the charge, and so could not know it."""
         if self._doubts.is_about(charge_id):
             return
         waiting = self._challenged.get(charge_id)
+        # To void a payment that waits is how a client gives it up.
         if waiting is not None and call.op != "charge.void":
             self._ledger.add(
                 "challenge-ignored", call.at, (waiting, evidence_of(call)), charge=charge_id
@@ -142,6 +156,7 @@ class UnfinishedPayments:
         )
 
     def _moved(self, event: Event, call: Call) -> None:
+        """A call has moved its charge."""
         charge_id = event.subject_id
         if event.after == ChargeState.AUTHORISED:
             self._authorised.put(charge_id, evidence_of(call))
@@ -153,11 +168,13 @@ class UnfinishedPayments:
                 self._short.pop(charge_id, None)
 
     def _forget(self, charge_id: str) -> None:
+        """A charge is neither authorised nor waits any more."""
         self._authorised.pop(charge_id, None)
         self._challenged.pop(charge_id, None)
         self._visited.pop(charge_id, None)
 
     def _created(self, call: Call, charge: Charge) -> None:
+        """A charge was made: it may complete one that was approved for less, or be such a one."""
         if charge.status is ChargeState.FAILED or not (self._short or call.is_partial):
             return
         wanted = number_of(call.request.get("amount"))
@@ -172,37 +189,35 @@ class UnfinishedPayments:
         """Whether a charge was asked for what another one lacks: the whole of it, or a part of it
         for its order."""
         for charge_id, short in self._short.items():
-            is_part = (
-                wanted < short.missing
-                and short.reference is not None
-                and short.reference == charge.reference
-            )
-            if charge.currency == short.currency and (wanted == short.missing or is_part):
-                left = self._short[charge_id] = replace(
-                    short, missing=short.missing - charge.amount
-                )
-                if left.missing <= 0:
+            if charge.currency != short.currency:
+                continue
+            has_order = short.reference is not None and short.reference == charge.reference
+            is_part = wanted < short.missing and has_order
+            # Without a reference the amount alone tells what it is for.
+            if wanted == short.missing or is_part:
+                missing = short.missing - charge.amount
+                if missing > 0:
+                    self._short[charge_id] = replace(short, missing=missing)
+                else:
                     del self._short[charge_id]
                 return True
         return False
 
     def _cancelled(self, call: Call, charge_id: str) -> None:
+        """A void or refund was asked for: where it was of the whole and has not happened, the order
+        was to be cancelled, and no money may be taken for it any more. One that the state of the
+        charge forbade was no cancellation: the client had that wrong."""
         charge = self._charge_of(charge_id)
         self._to_cancel.pop(charge_id, None)
-        if (
-            charge is None
-            or charge.status not in HOLDING
-            or call.code == Code.INVALID_CHARGE_STATUS
-        ):
+        if charge is None or charge.status not in HOLDING:
             return
-        is_whole = call.op == "charge.void" or number_of(call.request.get("amount")) in (
-            None,
-            charge.amount,
-        )
-        has_begun = bool(call.events) or any(
-            refund.added == call.at for refund in charge.reserved or ()
-        )
-        if is_whole and not has_begun:
+        amount = number_of(call.request.get("amount"))
+        is_whole = call.op == "charge.void" or amount is None or amount == charge.amount
+        # A refund that waits for its provider is on its way.
+        is_reserved = any(refund.added == call.at for refund in charge.reserved or ())
+        has_begun = bool(call.events) or is_reserved
+        is_forbidden = call.code == Code.INVALID_CHARGE_STATUS
+        if is_whole and not has_begun and not is_forbidden:
             self._to_cancel.put(charge_id, evidence_of(call))
 
     def _taken(self, call: Call, charge_id: str) -> None:
@@ -216,10 +231,8 @@ class UnfinishedPayments:
 
 
 def _is_same_order(new: Charge, known: Charge | None) -> bool:
-    return (
-        known is not None
-        and known.charge_id != new.charge_id
-        and new.reference is not None
-        and (new.reference, new.currency, new.amount)
-        == (known.reference, known.currency, known.amount)
-    )
+    """Whether two charges pay the same: one order, as far as its reference says, at one price."""
+    if known is None or known.charge_id == new.charge_id or new.reference is None:
+        return False
+    is_same_price = (new.currency, new.amount) == (known.currency, known.amount)
+    return new.reference == known.reference and is_same_price

@@ -1,7 +1,27 @@
 """The facts of one sandbox in, its findings out: each fact goes to the judges that it concerns.
 
-What concerns one judge alone is told to that judge. The memory is bounded. The same facts give the
-same findings in the same order. Source: docs/findings.md.
+A client that passes its tests may still charge twice after a lost answer, retry a lost card or
+believe a forged webhook. The sandbox knows both sides of every call, so it can say so. One false
+alarm and people switch it off: a finding is raised only on facts that the sandbox knows, never on a
+guess of what the client meant, and it always carries its evidence.
+
+Each judge remembers what it needs of calls before, and raises findings in the one ``Ledger``:
+
+- ``checks``: each request by itself, such as a card number in a wrong field;
+- ``doubts``: calls whose end the client cannot know, and what it sends next;
+- ``loose_ends`` and ``second_payments``: what is left open when the story ends;
+- ``declines``, ``webhooks``, ``pace``, ``repeats``: cards that were refused for good, what a
+  webhook was taken for, how soon a client comes again, what it has entered twice.
+
+What concerns one judge alone is told to that judge. A story ends (``finished``) with a test or a
+run: calls of the next one are no retries of it, so the judges forget then, and keep what was found.
+
+The memory is bounded: a load test of a million calls must not fill it, so the oldest is forgotten,
+and a mistake that spans more goes unseen. The same facts give the same findings in the same order.
+A store keeps what judges remember by the types of their fields, so a field that is renamed is
+forgotten by an update.
+
+Source: docs/findings.md.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +70,7 @@ _hints = by_type(get_type_hints)
 
 
 class _Slot(NamedTuple):
-    """A field of a judge, and its type."""
+    """A field of a judge, which a store knows by the ``name`` of the judge, and its type."""
 
     judge: object
     name: str
@@ -88,7 +108,8 @@ class Watch(Observer):
         return [slot for slot in self._slots() if slot.hint is int]
 
     def _slots(self) -> Iterator[_Slot]:
-        """What the judges remember, with its type."""
+        """All fields of the judges, with their types: a new memory of a judge is kept without a
+        line here."""
         for name, judge in self.judges.items():
             for slot, hint in _hints(type(judge)).items():
                 yield _Slot(judge, name, slot, hint)
@@ -102,7 +123,8 @@ class Watch(Observer):
         self.doubts.arrived(call)
 
     def called(self, call: Call) -> None:
-        """A call of the client was decided; ``ended`` follows when it is open."""
+        """A call of the client was decided; ``ended`` follows when it is open. The order counts:
+        what doubts explain (a batch that was sent twice) is not told again as rows that repeat."""
         self.checks.called(call)
         # A repeat did nothing, so only what the client can know of the first call has changed.
         if not call.is_repeat:
@@ -117,6 +139,7 @@ class Watch(Observer):
         if call.subject is not None and call.op in READS and not call.is_repeat:
             if call.pace is not None:
                 self.pace.read(call.op, call.entry, call.at, call.pace, call.subject)
+            # Only a whole answer of the sandbox shows how the object stands.
             if call.doubt is None and call.is_ours:
                 self.webhooks.read(call.subject, call.entry)
 
@@ -125,6 +148,7 @@ class Watch(Observer):
         self.pace.ended(entry, at, real)
         self.doubts.ended(entry, doubt)
         if doubt is not None:
+            # A decline in an answer that was lost is one that the client does not know.
             self.declines.ended(entry)
 
     def moved(self, event: Event, entry: int) -> None:
@@ -132,8 +156,11 @@ class Watch(Observer):
         if event.subject is Subject.CHARGE:
             self.doubts.moved(event)
             self.loose_ends.moved(event)
-            if event.before is None and (charge := self._charge_of(event.subject_id)) is not None:
-                self.declines.charged(charge, event.at, entry)
+            if event.before is None:
+                # A charge that no call has made: the payment of a subscription.
+                charge = self._charge_of(event.subject_id)
+                if charge is not None:
+                    self.declines.charged(charge, event.at, entry)
         elif event.subject is Subject.BATCH and event.what in _ENDS:
             self.declines.batch_ended(event.subject_id, entry)
 
@@ -155,7 +182,7 @@ class Watch(Observer):
         self.webhooks.sent(delivery_id, entry)
 
     def webhook_tried(self, tried: WebhookTry) -> None:
-        """A webhook was tried."""
+        """A webhook was tried. A client that has taken one about an object knows how it stands."""
         subject = tried.delivery.message.subject_id
         charge = self._charge_of(subject) if subject is not None else None
         self.webhooks.tried(tried, charge.status.value if charge is not None else None)
@@ -183,16 +210,16 @@ class Watch(Observer):
 
     def memories(self) -> Sequence[Memory]:
         """What the judges remember, but for what they count."""
+        # Subscripted as it runs, which a type checker does not know of a type.
         pair: Any = tuple
-        found = []
+        memories = []
         for slot in self._slots():
             if get_origin(slot.hint) is Recent:
                 # A name is one text for all sandboxes.
                 name = intern(f"findings.{slot.name}{slot.field}")
-                found.append(
-                    Memory(name, getattr(slot.judge, slot.field), pair[get_args(slot.hint)])
-                )
-        return found
+                held, types = getattr(slot.judge, slot.field), get_args(slot.hint)
+                memories.append(Memory(name, held, pair[types]))
+        return memories
 
     def counters(self) -> Mapping[str, int]:
         """What the judges count."""
@@ -213,6 +240,7 @@ class Watch(Observer):
 
 
 def _remark(finding: Finding) -> Remark:
+    """What the log says of a finding: where to look, and no more."""
     entries = [line.entry for line in finding.evidence if line.entry is not None]
     return Remark(finding.kind.name, finding.severity.word, finding.about, entries)
 

@@ -1,4 +1,25 @@
-"""Webhooks and what the client makes of them: forged, repeated, outdated, lost and slow ones."""
+"""Webhooks and what the client makes of them: forged, repeated, outdated, lost and slow ones.
+
+A receiver answers 2xx to say that it has a webhook. That is no belief: shops that store a webhook
+and verify it later, or take it as a hint to read the charge, are right to answer so. Belief shows
+in what the client *does*. So what a receiver took is remembered, and each later money operation is
+judged beside it:
+
+- a *forgery* was believed if the money of its object is moved next, and the client has not read
+  the object since, nor taken a genuine webhook about it; or if its books say what only the forgery
+  said;
+- an *event that came twice* was not remembered if the operation that followed the first copy comes
+  again after the second. While the receiver holds the second that is sure; a later one may have a
+  reason of its own;
+- a *stale report* was believed if a call is refused that only the told state would allow.
+
+What happens while a receiver holds a webhook comes before the webhook has ended, so instants do not
+tell what came of what. Entries of the journal do: ``began`` is the newest entry when a webhook went
+out, and what the client does because of it has a higher number.
+
+A genuine webhook about an object, or a read of it, sets things right: what is done then rests on
+the truth.
+"""
 
 from collections.abc import Collection, Mapping
 
@@ -16,17 +37,20 @@ from mockserver.findings.ledger import Circumstances, Evidence, Ledger
 
 _MOST = 256
 _REPEAT: Micros = MINUTE
+"""How long after a second copy an operation may come because of it."""
+
 _EVENTS = {
     "charge.capture": ChargeEvent.CAPTURED,
     "charge.void": ChargeEvent.VOIDED,
     "charge.refund": ChargeEvent.PARTLY_REFUNDED,
 }
+"""How operations move a charge: a state that forbids the move explains why it was refused."""
 
 
 @record
 class _Copies:
-    """An event that was taken: the journal entries before which its first and its newest copy were
-    sent."""
+    """An event that was taken: ``first_at`` and ``repeated_at`` are the newest journal entries when
+    its first and its newest copy went out, ``repeated`` is when that was taken."""
 
     first_at: int
     evidence: Evidence
@@ -58,7 +82,13 @@ class _Refusal:
 
 @mutable
 class Webhooks:
-    """The webhooks of one sandbox that were tried."""
+    """The webhooks of one sandbox that were tried.
+
+    By delivery: ``_sent``, the journal entry before those that are on their way. By event:
+    ``_taken``, and of these ``_repeated``. By object: ``_reported``, the state that a webhook has
+    told and that is not true; ``_seen``, the entry at which the client has read it; ``_refused``;
+    ``_forged``, the delivery of a forgery that may be believed. ``_moves`` are money operations by
+    entry."""
 
     _ledger: Ledger
     _doubts: Doubts
@@ -75,28 +105,37 @@ class Webhooks:
         """A call was decided: judge what it does about webhooks that came, or are under way."""
         if self._forged:
             self._after_forged(call)
-        if call.code is None and not (self._sent or self._taken):
+        has_webhooks = bool(self._sent or self._taken)
+        if call.code == Code.INVALID_CHARGE_STATUS:
+            self._note_refusal(call)
+        if has_webhooks and call.op in MONEY:
+            self._note_move(call)
+
+    def _note_refusal(self, call: Call) -> None:
+        """A call was refused for the state of its charge: a webhook may have told another one. A
+        client in doubt about the charge could not know its state, whatever it was told."""
+        subject = call.subject or ""
+        if call.op not in _EVENTS or self._doubts.is_about(subject):
             return
-        subject, is_refused = call.subject or "", call.code == Code.INVALID_CHARGE_STATUS
-        if is_refused and call.op in _EVENTS and not self._doubts.is_about(subject):
-            self._refused.put(
-                subject,
-                _Refusal(call.entry, self._seen.get(subject, 0), call.op, evidence_of(call)),
-            )
-            self._judge_belief(subject, call.at)
-        if (self._sent or self._taken) and call.op in MONEY:
-            is_declined = call.charge is not None and call.charge.status is ChargeState.FAILED
-            has_gone_well = (
-                call.is_ours and call.code is None and call.doubt is None and not is_declined
-            )
-            move = _Move(call.entry, intent_of(call), evidence_of(call), has_gone_well)
-            repeated = self._repeated
-            while (
-                repeated and call.at - repeated[oldest := next(iter(repeated))].repeated > _REPEAT
-            ):
-                del repeated[oldest]
-            self._judge_repeat(repeated, move, call.at)
-            self._moves.put(move.entry, move)
+        seen = self._seen.get(subject, 0)
+        self._refused.put(subject, _Refusal(call.entry, seen, call.op, evidence_of(call)))
+        self._judge_belief(subject, call.at)
+
+    def _note_move(self, call: Call) -> None:
+        """Money was moved while webhooks are known: it may repeat what was done upon one."""
+        is_declined = call.charge is not None and call.charge.status is ChargeState.FAILED
+        is_answered = call.is_ours and call.code is None and call.doubt is None
+        move = _Move(
+            call.entry, intent_of(call), evidence_of(call), is_answered and not is_declined
+        )
+        repeated = self._repeated
+        while repeated:
+            oldest = next(iter(repeated))
+            if call.at - repeated[oldest].repeated <= _REPEAT:
+                break
+            del repeated[oldest]
+        self._judge_repeat(repeated, move, call.at)
+        self._moves.put(move.entry, move)
 
     def sent(self, delivery_id: str, entry: int) -> None:
         """A webhook goes out, after a journal entry: what the client does while it takes it comes
@@ -105,45 +144,46 @@ class Webhooks:
 
     def tried(self, tried: WebhookTry, state: str | None) -> None:
         """A webhook was sent and has arrived or not; ``state`` is that of its charge now."""
-        delivery, made = tried.delivery, tried.delivery.tries[-1]
+        delivery = tried.delivery
         began = self._sent.pop(delivery.delivery_id, 0)
-        about, message = {"webhook": delivery.delivery_id}, delivery.message
-        what = (
-            message.event_type
-            if message.subject_id is None
-            else f"{message.event_type} {message.subject_id}"
-        )
-        result = made.status if made.status is not None else made.error or "no answer"
-        line = f"{what} try {len(delivery.tries)}: {result}"
-        evidence = Evidence(line, entry=delivery.entry, webhook=delivery.delivery_id)
+        evidence = _evidence_of(delivery)
         if tried.is_taken:
-            if not tried.is_genuine:
-                fault = (
-                    "did not fit its body"
-                    if delivery.content.signature is not None
-                    else "was missing"
-                )
-                forged = replace(
-                    evidence, line=f"{line}, though its header X-Payfurl-Signature {fault}"
-                )
-                seen = Circumstances(is_mild=True)
-                self._ledger.add("forged-webhook-accepted", tried.at, (forged,), seen, **about)
-                self._took_forged(tried, forged, began)
-            elif message.subject_id is not None:
-                self._forged.pop(message.subject_id, None)
-            self._took(delivery.message_id, evidence, began, tried.at)
-            if state is not None:
-                self._reports(delivery, state, began, tried.at)
-        if tried.is_scripted:
-            return
-        if (
-            delivery.state is DeliveryState.GIVEN_UP
-            and delivery.content.is_ordinary
-            and tried.is_genuine
-        ):
+            self._taken_by_client(tried, evidence, began, state)
+        # What a scenario has answered says nothing of the client's receiver.
+        if not tried.is_scripted:
+            self._judge_receiver(tried, evidence)
+
+    def _taken_by_client(
+        self, tried: WebhookTry, evidence: Evidence, began: int, state: str | None
+    ) -> None:
+        """The client's receiver has taken a webhook, genuine or not."""
+        delivery, subject = tried.delivery, tried.delivery.message.subject_id
+        if not tried.is_genuine:
+            has_signature = delivery.content.signature is not None
+            fault = "did not fit its body" if has_signature else "was missing"
+            line = f"{evidence.line}, though its header X-Payfurl-Signature {fault}"
+            forged, about = replace(evidence, line=line), {"webhook": delivery.delivery_id}
+            # A warning as long as nothing shows belief.
+            seen = Circumstances(is_mild=True)
+            self._ledger.add("forged-webhook-accepted", tried.at, (forged,), seen, **about)
+            self._took_forged(tried, forged, began)
+        elif subject is not None:
+            self._forged.pop(subject, None)
+        self._took(delivery.message_id, evidence, began, tried.at)
+        if state is not None:
+            self._reports(delivery, state, began, tried.at)
+
+    def _judge_receiver(self, tried: WebhookTry, evidence: Evidence) -> None:
+        """Judge whether the client's receiver has lost a webhook, or was slow to answer it."""
+        delivery, about = tried.delivery, {"webhook": tried.delivery.delivery_id}
+        is_given_up = delivery.state is DeliveryState.GIVEN_UP
+        # To refuse a forgery, or what a scenario has altered, is right.
+        is_ordinary = delivery.content.is_ordinary and tried.is_genuine
+        if is_given_up and is_ordinary:
             self._ledger.add("webhook-lost", tried.at, (evidence,), **about)
-        if made.latency > self._ledger.policy.slow_receiver:
-            slow = replace(evidence, line=f"{line} after {made.latency / SECOND:.1f} s")
+        latency = delivery.tries[-1].latency
+        if latency > self._ledger.policy.slow_receiver:
+            slow = replace(evidence, line=f"{evidence.line} after {latency / SECOND:.1f} s")
             self._ledger.add("webhook-slow", tried.at, (slow,), **about)
 
     def _took_forged(self, tried: WebhookTry, evidence: Evidence, began: int) -> None:
@@ -160,17 +200,14 @@ class Webhooks:
 
     def _after_forged(self, call: Call) -> None:
         """A call that follows forgeries that were answered 2xx: it moves the money of one of their
-        objects, or looks at one."""
+        objects, or looks at one, and then knows the truth."""
         if call.op in MONEY:
             self._believed(call.subject or "", call.at, evidence_of(call))
         elif call.doubt is None:
-            looked = [
-                subject
-                for subject in self._forged
-                if subject == call.subject or subject.encode() in call.answer
-            ]
-            for subject in looked:
-                del self._forged[subject]
+            # An answer that has arrived, and may be a list that shows several.
+            for subject in list(self._forged):
+                if subject == call.subject or subject.encode() in call.answer:
+                    del self._forged[subject]
 
     def disproved(self, subjects: Collection[str] | None, at: Micros) -> None:
         """What the shop believes of these objects, or of any, is not true: so it has believed the
@@ -180,30 +217,35 @@ class Webhooks:
                 self._believed(subject, at, None)
 
     def _believed(self, subject: str, at: Micros, act: Evidence | None) -> None:
-        delivery_id, evidence = self._forged.pop(subject, ("", None))
-        if delivery_id:
+        """The forgery about an object, if there is one, was believed, as an act shows."""
+        forged = self._forged.pop(subject, None)
+        if forged is not None:
+            delivery_id, evidence = forged
             lines = (evidence, act)
             self._ledger.worsen("forged-webhook-accepted", at, lines, webhook=delivery_id)
 
     def _reports(self, delivery: Delivery, state: str, began: int, at: Micros) -> None:
+        """A webhook that was taken tells the state of a charge, which may have moved on since."""
         charge_id, reported = delivery.message.subject_id, delivery.reports
         if charge_id is None or reported is None:
             return
         if reported == state:
+            # Whatever was told before, the client now knows the truth.
             self._reported.pop(charge_id, None)
             return
-        line = (
-            f"{delivery.message.event_type} {charge_id}: reported {reported}, the charge was "
-            f"{state}"
-        )
-        self._reported.put(
-            charge_id, (reported, Evidence(line, delivery.entry, delivery.delivery_id))
-        )
+        what = f"{delivery.message.event_type} {charge_id}"
+        line = f"{what}: reported {reported}, the charge was {state}"
+        evidence = Evidence(line, delivery.entry, delivery.delivery_id)
+        self._reported.put(charge_id, (reported, evidence))
         refused = self._refused.get(charge_id)
+        # A call that was refused while the receiver held the webhook, which is heard of only now;
+        # but not if the client has read the charge in between.
         if refused is not None and refused.seen <= began < refused.entry:
             self._judge_belief(charge_id, at)
 
     def _took(self, event_id: str, evidence: Evidence, began: int, at: Micros) -> None:
+        """A copy of an event was taken: the first one, or one more. What the client did while it
+        took that one is judged now, as a repeat of what it did before."""
         first = self._taken.get(event_id)
         if first is None:
             self._taken.put(event_id, _Copies(began, evidence))
@@ -219,11 +261,14 @@ class Webhooks:
     ) -> None:
         """Whether a move repeats one that came between the two copies of an event. ``is_held``: it
         came while the receiver held the second; a later one may have a reason of its own."""
-        for first in self._moves.values() if repeated else ():
+        if not repeated:
+            return
+        for first in self._moves.values():
             if not first.has_gone_well or not first.intent.is_same(again.intent):
                 continue
             for event_id, copies in repeated.items():
-                if copies.first_at < first.entry <= copies.repeated_at < again.entry:
+                follows_first = copies.first_at < first.entry <= copies.repeated_at
+                if follows_first and copies.repeated_at < again.entry:
                     lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
                     self._ledger.add(
                         "webhook-not-deduplicated",
@@ -238,21 +283,22 @@ class Webhooks:
         """That a call was refused, or that it was made at all, is a mistake which was raised
         already."""
         self._ledger.withdraw(entry, "wrong-state", "stale-webhook-believed")
-        for subject in [
-            subject for subject, refusal in self._refused.items() if refusal.entry == entry
-        ]:
-            del self._refused[subject]
+        for subject, refusal in list(self._refused.items()):
+            if refusal.entry == entry:
+                del self._refused[subject]
 
     def read(self, subject: str, entry: int) -> None:
         """The client has read an object: what it does now rests on that, not on a webhook before it
         or meanwhile."""
         self._reported.pop(subject, None)
+        # A webhook under way may be taken later, and has been sent before this.
         if self._sent:
             self._seen.put(subject, entry)
 
     def finish(self) -> None:
-        """The story has ended: calls of the next one are not reactions to its webhooks."""
-        for one in (
+        """The story has ended: calls of the next one are not reactions to its webhooks. Those that
+        are on their way may still arrive."""
+        for memory_of_story in (
             self._taken,
             self._repeated,
             self._moves,
@@ -261,9 +307,11 @@ class Webhooks:
             self._refused,
             self._forged,
         ):
-            one.clear()
+            memory_of_story.clear()
 
     def _judge_belief(self, charge_id: str, at: Micros) -> None:
+        """Judge a call that the state of its charge forbade: where a webhook has told a state that
+        allows it, the client has believed that."""
         refused = self._refused[charge_id]
         reported = self._reported.get(charge_id)
         if reported is None:
@@ -272,7 +320,19 @@ class Webhooks:
         try:
             CHARGE.advance(ChargeState(state), _EVENTS[refused.op])
         except (WrongState, ValueError):
+            # The told state would not have allowed it either: it explains nothing.
             return
         self._ledger.add(
             "stale-webhook-believed", at, (evidence, refused.evidence), charge=charge_id
         )
+
+
+def _evidence_of(delivery: Delivery) -> Evidence:
+    """One line about the newest try of a webhook."""
+    message, newest = delivery.message, delivery.tries[-1]
+    what = message.event_type
+    if message.subject_id is not None:
+        what = f"{what} {message.subject_id}"
+    result = newest.status if newest.status is not None else newest.error or "no answer"
+    line = f"{what} try {len(delivery.tries)}: {result}"
+    return Evidence(line, entry=delivery.entry, webhook=delivery.delivery_id)

@@ -25,7 +25,7 @@ def test_the_gate(report: str, least: int, code: int) -> None:
     done = run("coverage", "--report", report, "--fail-under", str(least))
     assert done.exit_code == code
     lines = done.output.splitlines()
-    assert lines[1].startswith(f"charge.get  2 of {FOUND.counts[1]}")
+    assert lines[1].startswith(f"charge.get  2 of {FOUND.failures}")
     assert "  cut_answer  " in lines[1]
     assert FOUND.words in lines
     assert (f"below --fail-under {least}" in done.output) is bool(code)

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.explore.verdicts import RunEnd, RunMoney
+from mockserver.explore.run_money import RunMoney
+from mockserver.explore.verdicts import RunEnd
 
 
 def after(

@@ -41,7 +41,7 @@ def test_only_what_struck_is_covered_and_the_worst_of_it_is_shown() -> None:
         [("charge.get", "lost_answer", UNSAFE), ("charge.get", "lost_answer", TRIED)],
     )
     both = first + Coverage.of(["charge.void"], [("charge.get", "lost_answer", SURVIVED)])
-    struck, there = both.counts
+    struck, there = both.covered, both.failures
     assert (struck, there) == (1, len(both.rows["charge.get"]) + len(both.rows["charge.void"]))
     assert both.states == {("charge.get", "lost_answer"): UNSAFE}
     assert both.words == f"failures covered: 1 of {there}, {100 // there} %"

@@ -10,7 +10,15 @@ from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import replace
 from mockserver.explore.failures import FAULTS, Fault, fault
-from mockserver.explore.fault_table import Trial, compensated, faults_of, followed, named, trials
+from mockserver.explore.fault_table import (
+    Injection,
+    Trial,
+    compensated,
+    faults_of,
+    followed,
+    named,
+    trials,
+)
 from mockserver.explore.trial import InjectionPoint, differences, points_of
 
 CHARGE, SEARCH, BATCH = (
@@ -174,7 +182,7 @@ def test_the_weightiest_comes_first() -> None:
 
 
 def test_a_second_fault_strikes_what_is_called_after_the_first_also_what_recovers() -> None:
-    first = Trial(((CHARGE, fault("lost_answer")),))
+    first = Trial((Injection(CHARGE, fault("lost_answer")),))
     retry = InjectionPoint("charge.create", 2)
     found = followed(
         first,
@@ -197,9 +205,9 @@ def test_a_command_is_held_once_in_a_run() -> None:
     retry, at_start = InjectionPoint("charge.create", 2), fault("twice_at_start")
     others = [killed, doubled, at_start, fault("lost_answer")]
     for first in (killed, doubled):
-        made = followed(Trial(((CHARGE, first),)), [CHARGE, retry], others)
+        made = followed(Trial((Injection(CHARGE, first),)), [CHARGE, retry], others)
         assert [one.injections[1][1].name for one in made] == ["lost_answer"]
-    made = followed(Trial(((CHARGE, fault("lost_answer")),)), [CHARGE, retry], others)
+    made = followed(Trial((Injection(CHARGE, fault("lost_answer")),)), [CHARGE, retry], others)
     names = ["crash_between", "twice_at_request", "lost_answer"]
     assert [one.injections[1][1].name for one in made] == names
     name = "charge.create#1/crash_between+charge.create#2/twice_at_request"
@@ -220,7 +228,7 @@ REFUND = InjectionPoint("charge.refund", 1)
 def test_a_second_fault_strikes_refunds_that_only_make_good(
     known: list[InjectionPoint], wanted: list[str]
 ) -> None:
-    first = Trial(((CHARGE, fault("lost_answer")),))
+    first = Trial((Injection(CHARGE, fault("lost_answer")),))
     calls = [CHARGE, SEARCH, REFUND, InjectionPoint("charge.refund", 2)]
     faults = [fault("lost_answer"), fault("row_failed"), fault("crash_before")]
     made = compensated(first, calls, known, faults)
@@ -235,15 +243,15 @@ def test_two_runs_start_at_once_one_time_whatever_the_first_call_is() -> None:
 
 def test_the_webhook_of_a_payment_that_was_refused_may_come_after_the_next_try() -> None:
     late = [fault("webhook_late"), fault("lost_answer")]
-    refused = followed(Trial(((CHARGE, fault("declined_soft")),)), [CHARGE], late)
+    refused = followed(Trial((Injection(CHARGE, fault("declined_soft")),)), [CHARGE], late)
     assert [one.name for one in refused] == [
         "charge.create#1/declined_soft+charge.create#1/webhook_late"
     ]
     assert named(refused[0].name, [CHARGE], FAULTS.values()) == refused[0]
     # Of a call that was lost the webhook tells how it ended; one that none follows has none.
-    assert followed(Trial(((CHARGE, fault("lost_answer")),)), [CHARGE], late) == []
+    assert followed(Trial((Injection(CHARGE, fault("lost_answer")),)), [CHARGE], late) == []
     silent = replace(CHARGE, notifies=False)
-    assert followed(Trial(((silent, fault("declined_soft")),)), [silent], late) == []
+    assert followed(Trial((Injection(silent, fault("declined_soft")),)), [silent], late) == []
 
 
 @pytest.mark.parametrize(
@@ -298,7 +306,7 @@ def test_rows_renewals_and_later_webhooks_are_points_too() -> None:
 
 def test_what_comes_later_has_its_rule_first_as_no_rule_counts_what_another_has_decided() -> None:
     renewals = [InjectionPoint("subscription.renew", nth) for nth in (1, 2)]
-    trial = Trial(tuple((point, FAULTS["renewal_failed"]) for point in renewals))
+    trial = Trial(tuple(Injection(point, FAULTS["renewal_failed"]) for point in renewals))
     assert [rule["when"]["nth"] for rule in trial.rules] == [2, 1]
 
 

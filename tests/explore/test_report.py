@@ -15,10 +15,11 @@ from mockserver.explore import report
 from mockserver.explore.baseline import Baseline
 from mockserver.explore.exploration import Exploration
 from mockserver.explore.failures import FAULTS
-from mockserver.explore.fault_table import Trial
+from mockserver.explore.fault_table import Injection, Trial
 from mockserver.explore.kept import CELLS, Cell, ExplorationFolder, OtherExploration
+from mockserver.explore.run_money import RunMoney
 from mockserver.explore.trial import InjectionPoint
-from mockserver.explore.verdicts import Reference, RunMoney, Verdict, judged
+from mockserver.explore.verdicts import Reference, Verdict, judged
 from tests.explore.after import after
 
 TWICE = {
@@ -81,7 +82,7 @@ def made() -> Exploration:
             cell("charge.get#1", "too_slow", Verdict.HUNG, None),
             cell("charge.create#1+charge.get#1", "lost_request+lost_answer", Verdict.FAILED, 1),
         ],
-        left_out=[Trial(((InjectionPoint("charge.get", 1), FAULTS["rate_limited"]),))],
+        left_out=[Trial((Injection(InjectionPoint("charge.get", 1), FAULTS["rate_limited"]),))],
     )
 
 

@@ -56,7 +56,7 @@ def test_calls_that_only_a_recovery_makes_are_struck_each_by_its_own_draw() -> N
 def test_what_takes_money_itself_strikes_no_call_that_may_not_come() -> None:
     for seed in range(100):
         trial = drawn(seed, POINTS, faults_of("all"))
-        ours = [point for point, row in trial.injections if row.is_ours]
+        ours = [point for point, row in trial.injections if row.moves_money]
         assert all(point in POINTS for point in ours)
 
 

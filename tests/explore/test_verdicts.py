@@ -5,17 +5,9 @@ from typing import Any
 import pytest
 
 from mockserver.explore.review import beside_shop, beside_unforged, beside_usual, moves_of
+from mockserver.explore.run_money import RunMoney, invariants_of, key_of, money_differences
 from mockserver.explore.telling import Ending, Telling
-from mockserver.explore.verdicts import (
-    Reference,
-    RunEnd,
-    RunMoney,
-    Verdict,
-    invariants_of,
-    judged,
-    key_of,
-    money_differences,
-)
+from mockserver.explore.verdicts import Reference, RunEnd, Verdict, judged
 from tests.explore.after import after
 
 NAMES = (
@@ -391,18 +383,20 @@ def test_of_an_order_that_is_called_held_more_than_it_ever_had_is_doubtful() -> 
 
 
 def test_what_was_transferred_again_is_unsafe_whatever_the_books_say() -> None:
-    def verdict(*, is_ours: bool = False, **sums: Any) -> Verdict:
+    def verdict(*, fault_moves_money: bool = False, **sums: Any) -> Verdict:
         end = after(
             [],
             {**BOOKS, "orders": [order(**sums)]},
             rows=[{"reference": "order-1", "paid": sums["captured"]}],
         )
         reference = Reference(SENT_ON, {"order-1"})
-        return judged(0, end, reference, has_books=True, has_fired=True, is_ours=is_ours).verdict
+        return judged(
+            0, end, reference, has_books=True, has_fired=True, fault_moves_money=fault_moves_money
+        ).verdict
 
     assert verdict(captured=20, transferred=30) is Verdict.UNSAFE
     assert verdict(captured=20, transferred=15) is Verdict.SURVIVED
-    assert verdict(captured=20, transferred=30, is_ours=True) is Verdict.SURVIVED
+    assert verdict(captured=20, transferred=30, fault_moves_money=True) is Verdict.SURVIVED
     # The share of a higher price is higher.
     assert verdict(captured=30, transferred=22) is Verdict.SURVIVED
 
@@ -438,7 +432,7 @@ def test_what_books_agree_on_and_no_fault_takes_is_noted(
     assert len(found.words) == bool(words)
     assert all(one.startswith("the books agree: ") and words in one for one in found.words)
     ours = judged(
-        0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True, is_ours=True
+        0, end, Reference(PAID, {"order-1"}), has_books=True, has_fired=True, fault_moves_money=True
     )
     assert not ours.words
 

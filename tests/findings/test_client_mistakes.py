@@ -318,6 +318,22 @@ def test_a_client(name: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("amount", "names"),
+    [(None, []), (20, []), (5, ["doubt-left-open"])],
+    ids=["the whole", "as much as there was", "a part"],
+)
+def test_a_payment_in_doubt_that_is_given_back_needs_no_look(
+    amount: int | None, names: list[str]
+) -> None:
+    api = lossy("charge.capture")
+    path = api.charge(capture=False, **ORDER)["chargeId"]
+    assert send(api, "POST", f"/charge/{path}/capture") is None
+    query = {} if amount is None else {"amount": amount}
+    assert send(api, "DELETE", f"/refund/{path}", **query) is not None
+    assert list(finished(api)) == names
+
+
+@pytest.mark.parametrize(
     ("between", "amount", "names"),
     [(False, 5, ["double-refund", "blind-retry"]), (True, 5, []), (False, 6, [])],
     ids=["blindly", "after a look", "of another amount"],

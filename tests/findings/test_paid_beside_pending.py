@@ -54,6 +54,27 @@ def test_it_is_judged_by_what_became_of_both(
     assert raised(story) == severities
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        (PENDING, PAID, "20.00 AUD of order-5 were taken while a first 20.00 AUD may still come"),
+        (PAID, PENDING, "the first 20.00 AUD of order-5 came, and a second 20.00 AUD may still"),
+        (PAID, WAITING, "may still come: that waits for its payer (3-D Secure)"),
+        (PAID, PAID, "order-5 was paid twice"),
+    ],
+)
+def test_it_says_which_of_the_two_may_still_come(
+    story: Story, first: ChargeState, second: ChargeState, words: str
+) -> None:
+    pay(story, charge_in(PENDING, "ch_2"))
+    pay(story, charge_in(PAID, "ch_3"))
+    story.charges["ch_2"] = charge_in(first, "ch_2")
+    story.charges["ch_3"] = charge_in(second, "ch_3")
+    story.finish()
+    [finding] = [finding for finding in story.watch.ledger if finding.name == BESIDE]
+    assert any(words in line.line for line in finding.evidence)
+
+
 def test_one_that_was_given_back_costs_nobody(story: Story) -> None:
     pay(story, charge_in(PENDING, "ch_2"))
     pay(story, charge_in(PAID, "ch_3"))

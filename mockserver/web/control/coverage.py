@@ -3,7 +3,7 @@ meets the room of explorations, whose table says what there is to meet. Source: 
 Failure coverage.
 """
 
-from mockserver.explore.failures import TRIED, Coverage, met
+from mockserver.explore.failures import TRIED, Coverage, Struck, met
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import AnyCall, ControlRoute
 
@@ -16,7 +16,7 @@ def coverage(call: AnyCall) -> object:
     struck = []
     for (op, _), outcome in counts.struck.items():
         used.add(op)
-        struck += [(op, failure, TRIED) for failure in met(op, outcome)]
+        struck += [Struck(op, failure, TRIED) for failure in met(op, outcome)]
     return Coverage.of(used & OPERATIONS.keys(), struck).shown()
 
 
