@@ -212,6 +212,7 @@ def read_har(path: Path) -> list[Exchange]:
     exchanges = []
     for row in _document(path).part("log").parts("entries"):
         request, response = row.part("request"), row.part("response")
+        # A call without a body, and an answer that a browser did not keep, have no such members.
         sent = request.part("postData", {"text": ""}).take("text", str, "")
         answer = response.part("content", {"text": ""}).take("text", str, "")
         method, url = request.take("method", str), request.take("url", str)

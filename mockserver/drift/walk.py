@@ -196,7 +196,8 @@ async def _play(
         answer = await server.ask(call)
         if name == FIRST:
             _check_key_is_taken(answer)
-        played.asked[name], played.answers[name], known[name] = call, answer, answer.known
+        played.asked[name], played.answers[name] = call, answer
+        known[name] = answer.known
         if name == OFFERED:
             run["provider"] = _offered_provider(answer)
         _note_after(call, answer, made)

@@ -27,8 +27,8 @@ from mockserver.domain.figures import Figures
 from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
-from mockserver.explore.answers import BooksRow, CallRow, FindingRow, OrderRow
 from mockserver.explore.command import Ended
+from mockserver.explore.run_answers import BooksRow, CallRow, FindingRow, OrderRow
 from mockserver.explore.run_money import RunMoney, ShopsRow, key_of, money_of, unknown_row
 from mockserver.explore.telling import TOLD, Ending, Telling
 from mockserver.explore.verdicts import RunEnd
@@ -59,7 +59,7 @@ SETTLING = frozenset(
 settles nothing."""
 
 
-class Run(Protocol):
+class RunCommand(Protocol):
     """Runs another command of the shop as the command itself was run: its ``output`` goes to a
     file, its ``errors`` to another (``Commands.done``)."""
 
@@ -169,7 +169,7 @@ class AfterRun:
 
     sandbox: RemoteSandbox
     asked: Aftermath
-    run: Run
+    run: RunCommand
     folder: Path
     ignored: Collection[tuple[str, str]] = ()
     before_reconcile: Callable[[], None] = lambda: None

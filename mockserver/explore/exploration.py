@@ -34,7 +34,6 @@ from typing import Any
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record, replace
-from mockserver.explore.answers import CallRow, FindingRow
 from mockserver.explore.baseline import Baseline, scenario_of
 from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, Fault, InjectionPoint
 from mockserver.explore.fault_table import Injection, Trial, compensated, drawn, followed, trials
@@ -47,6 +46,7 @@ from mockserver.explore.review import (
     beside_usual,
     moves_of,
 )
+from mockserver.explore.run_answers import CallRow, FindingRow
 from mockserver.explore.run_money import invariants_of
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
@@ -359,6 +359,7 @@ class _Search:
         since which refunds it makes is known when all before has been tried, then the seeds."""
         began = time.monotonic()
         self._try_queued(pool)
+        # What is left in the queue has had no time: nor has anything after it.
         if not self.queue and self.making_good:
             self._try_making_good(pool, time.monotonic() - began)
         self.queue += self.lab.swarm()

@@ -21,9 +21,9 @@ from typing import Any
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.explore.answers import FindingRow
 from mockserver.explore.command import Ended
 from mockserver.explore.fault_table import SEED, name_of
+from mockserver.explore.run_answers import FindingRow
 from mockserver.explore.verdicts import Verdict
 
 
@@ -213,8 +213,8 @@ class ExplorationFolder:
             file.write(_line(asdict(cell)))
 
     def settle(self, dropped: Collection[Cell]) -> None:
-        """It has ended: without what was dropped, and in an order that does not depend on the
-        machine."""
+        """It has ended: write the cells without what was dropped, and in an order that does not
+        depend on the machine, so that the same exploration leaves the same folder."""
         head, cells = self._read()
         gone = {cell.file for cell in dropped}
         self._remove(cell for cell in cells if cell.file in gone)

@@ -21,7 +21,6 @@ from typing import NamedTuple, TypeVar
 from mockserver.domain.figures import money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.explore.answers import FindingRow
 from mockserver.explore.exploration import Exploration
 from mockserver.explore.failures import (
     FAULTS,
@@ -34,6 +33,7 @@ from mockserver.explore.failures import (
 )
 from mockserver.explore.fault_table import COMPENSATING, Trial
 from mockserver.explore.kept import Cell
+from mockserver.explore.run_answers import FindingRow
 from mockserver.explore.verdicts import Verdict
 
 T = TypeVar("T")
@@ -47,7 +47,8 @@ def word(verdict: Verdict) -> str:
 
 
 def _groups(points: Sequence[str], cells: Mapping[tuple[str, str], object]) -> dict[str, list[str]]:
-    """The faults with a cell, by their place in an operation's life."""
+    """The faults with a cell, by their place in an operation's life: a table for each is narrow,
+    and faults that a client meets alike stand side by side."""
     tried = [
         fault for name, fault in FAULTS.items() if any((point, name) in cells for point in points)
     ]
@@ -178,10 +179,10 @@ def _untried(made: Exploration) -> list[str]:
     tried = [FAULTS[by] for cell in made.cells for _, by in cell.injections]
     ops = {at.partition("#")[0] for cell in made.cells for at, _ in cell.injections}
     points = [point for point in made.baseline.points if point.op in ops]
-    fitting = [fault for fault in FAULTS.values() if any(map(fault.fits, points))]
-    untried = [fault for fault in fitting if fault not in tried]
+    possible = [fault for fault in FAULTS.values() if any(map(fault.fits, points))]
+    untried = [fault for fault in possible if fault not in tried]
     rare = [fault.name for fault in untried if not fault.is_usual and fault.at not in OWN_AXES]
-    options = {fault.at for fault in fitting} - {fault.at for fault in tried}
+    options = {fault.at for fault in possible} - {fault.at for fault in tried}
     words = [f"--{at}" for at in OWN_AXES if at in options]
     if rare:
         words.insert(0, f"{', '.join(rare)} (--faults all)")

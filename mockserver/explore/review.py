@@ -20,7 +20,7 @@ from mockserver.books.comparison import COMPARED
 from mockserver.books.shop_rows import Claim
 from mockserver.domain.figures import Figures
 from mockserver.domain.record import replace
-from mockserver.explore.answers import CallRow, FindingRow
+from mockserver.explore.run_answers import CallRow, FindingRow
 from mockserver.explore.run_money import (
     PlaceMoney,
     RunMoney,

@@ -35,7 +35,7 @@ from mockserver.domain.figures import NAMES, Figures, OrderKey, money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record, replace
-from mockserver.explore.answers import BooksRow, OrderRow
+from mockserver.explore.run_answers import BooksRow, OrderRow
 
 ShopsRow = Mapping[str, Any]
 """A row of the shop's books, as the shop has written it."""
@@ -132,7 +132,8 @@ class RunMoney:
         return untold
 
     def unbooked(self, rows: Iterable[ShopsRow]) -> list[OrderRow]:
-        """The orders that have money, or a hold, and of which a shop's books have no row."""
+        """The orders that have money, or a hold, and of which a shop's books have no row: of these
+        somebody has to be told."""
         known = {key_of(row) for row in rows}
         return [
             order
@@ -300,8 +301,9 @@ class _Compared:
     now: Figures
 
     def difference(self, *, is_refund_in_doubt: bool) -> MoneyDifference | None:
-        """The worst that differs, if anything does. ``is_refund_in_doubt``: the client does not
-        know whether one of its refunds was made."""
+        """The worst that differs, if anything does: what was lost for sure before what may be
+        right. ``is_refund_in_doubt``: the client does not know whether one of its refunds was made;
+        one that it knows to be refused it may have told its customer."""
         harm = self._taken_more() or self._held_more() or self._given_back_more()
         if not harm and is_refund_in_doubt:
             harm = self._refund_lost()

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.explore.answers import DecisionRow, EntryRow
+from mockserver.explore.run_answers import DecisionRow, EntryRow
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, no_call
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.operations import PROVIDER_OPERATIONS, UNREQUESTED
@@ -44,7 +44,7 @@ _REPLACED = ("version", "name", "description", "draws", "rules", "examples")
 """The keys of a scenario that the smaller one has of its own."""
 
 
-class Place(NamedTuple):
+class FaultPlace(NamedTuple):
     """Where something struck: call ``nth`` of ``op``, as the provider of that try was asked (None:
     no provider), or while its body was sent; row ``nth`` of a batch; or a webhook that came due, by
     the object that it is ``about`` and how that stands."""
@@ -72,7 +72,7 @@ class FiredFault:
     operation, by number; 0 for everything else."""
 
     rule: str
-    place: Place
+    place: FaultPlace
     level: str
     what: Any
     first: int = 0
@@ -97,7 +97,7 @@ def fired_faults(entries: Iterable[EntryRow], source: Source) -> Fired:
     which it was in force. A rule is beyond repeating where it struck no call, or after its sequence
     had ended."""
     rules = {str(rule["id"]): rule for rule in source.get("rules", ())}
-    found: dict[tuple[Place, str], FiredFault] = {}
+    found: dict[tuple[FaultPlace, str], FiredFault] = {}
     beyond: dict[str, None] = {}
     entries = list(entries)
     firsts = _FirstAnswers(entries)
@@ -109,7 +109,7 @@ def fired_faults(entries: Iterable[EntryRow], source: Source) -> Fired:
             beyond[name] = None
             continue
         if place is None:
-            nowhere = [FiredFault(name, Place("", 0), *level) for level in outcome.items()]
+            nowhere = [FiredFault(name, FaultPlace("", 0), *level) for level in outcome.items()]
             if any(fault.is_fault for fault in nowhere):
                 beyond[name] = None
             continue
@@ -133,7 +133,7 @@ class _FirstAnswers:
         self._answers = {(entry["op"], entry["call"]): entry.get("answer") for entry in entries}
         self._firsts: dict[tuple[str, str, str], int] = {}
 
-    def first_of(self, rule: str, place: Place) -> int:
+    def first_of(self, rule: str, place: FaultPlace) -> int:
         """The number of that call; its own for the first of its answer."""
         answer = json.dumps(self._answers[place.op, place.nth])
         return self._firsts.setdefault((rule, place.op, answer), place.nth)
@@ -141,7 +141,7 @@ class _FirstAnswers:
 
 def _placed(
     entries: Iterable[EntryRow], rules: Mapping[str, Source]
-) -> Iterator[tuple[Place | None, DecisionRow]]:
+) -> Iterator[tuple[FaultPlace | None, DecisionRow]]:
     """Each decision with its place, None where no rule can be aimed. One call may ask several
     providers, or one several times: the try of a provider is over when it has said something."""
     deliveries, renewals = count(1), Counter[int]()
@@ -160,30 +160,31 @@ def _placed(
 
 def _call_or_delivery(
     entry: EntryRow, decision: DecisionRow, deliveries: Iterator[int]
-) -> Place | None:
+) -> FaultPlace | None:
     """Where a rule struck that is about no provider: a call, or a webhook that came due without
     one, numbered by ``deliveries`` and known by its object, whose id is the same in each run."""
     op, call = entry["op"], entry["call"]
     if not op.startswith("clock."):
-        return None if call is None else Place(op, call, is_upload=decision["stage"] == "upload")
+        is_upload = decision["stage"] == "upload"
+        return None if call is None else FaultPlace(op, call, is_upload=is_upload)
     events = entry["events"] if decision["rule"] is not None else ()
     about = {(str(event["id"]), event["after"]) for event in events}
     if len(about) != 1:
         # Of several objects a rule could not tell which one it was.
         return None
-    return Place(_DELIVERY, next(deliveries), about=about.pop())
+    return FaultPlace(_DELIVERY, next(deliveries), about=about.pop())
 
 
-def _try(entry: EntryRow, attempt: int, renewals: Counter[int]) -> Place | None:
+def _try(entry: EntryRow, attempt: int, renewals: Counter[int]) -> FaultPlace | None:
     """Where a provider was asked: for a row of a batch, for a call, or for a renewal, whose tries
     ``renewals`` counts."""
     op, call, row = entry["op"], entry["call"], entry.get("row")
     if op == _ROW:
-        return None if row is None else Place(op, row, attempt)
+        return None if row is None else FaultPlace(op, row, attempt)
     if op in PROVIDER_OPERATIONS - {_RENEWAL}:
-        return None if call is None else Place(op, call, attempt)
+        return None if call is None else FaultPlace(op, call, attempt)
     renewals[attempt] += 1
-    return Place(_RENEWAL, renewals[attempt], attempt)
+    return FaultPlace(_RENEWAL, renewals[attempt], attempt)
 
 
 def _outcome(rules: Mapping[str, Source], decision: DecisionRow) -> Source | None:
@@ -231,13 +232,13 @@ def scenario_of(
 def rules_of(faults: Sequence[FiredFault]) -> list[dict[str, Any]]:
     """A rule for each place, with all that strikes there; one for calls that get the same
     answer."""
-    by_place: dict[Place, list[FiredFault]] = {}
+    by_place: dict[FaultPlace, list[FiredFault]] = {}
     # The places of calls that get one answer, by the first of them.
-    repeats: dict[Place, list[Place]] = {}
+    repeats: dict[FaultPlace, list[FaultPlace]] = {}
     for fault in faults:
         by_place.setdefault(fault.place, []).append(fault)
         if fault.first:
-            first = Place(fault.place.op, fault.first)
+            first = FaultPlace(fault.place.op, fault.first)
             repeats.setdefault(first, [first]).append(fault.place)
     rules = []
     for places in repeats.values():
@@ -248,7 +249,7 @@ def rules_of(faults: Sequence[FiredFault]) -> list[dict[str, Any]]:
     return [*rules, *(_rule(place, by_place[place]) for place in (*known, *counted))]
 
 
-def _repeating(calls: Mapping[Place, Sequence[FiredFault]]) -> dict[str, Any]:
+def _repeating(calls: Mapping[FaultPlace, Sequence[FiredFault]]) -> dict[str, Any]:
     """A rule for calls that get the answer of the first of them again, with what else strikes
     each."""
     first = next(iter(calls))
@@ -270,7 +271,7 @@ def _origin(faults: Iterable[FiredFault]) -> str:
     return "from " + " and ".join(dict.fromkeys(fault.rule for fault in faults))
 
 
-def _rule(place: Place, faults: Sequence[FiredFault]) -> dict[str, Any]:
+def _rule(place: FaultPlace, faults: Sequence[FiredFault]) -> dict[str, Any]:
     """A rule for one place."""
     name = f"{place.op}-{place.nth}"
     if place.is_upload:
@@ -283,7 +284,7 @@ def _rule(place: Place, faults: Sequence[FiredFault]) -> dict[str, Any]:
     return {**rule, "then": {fault.level: fault.what for fault in faults}}
 
 
-def _when(place: Place) -> dict[str, Any]:
+def _when(place: FaultPlace) -> dict[str, Any]:
     """When the rule of a place fires."""
     when: dict[str, Any] = {"op": place.op}
     if place.about is not None:

@@ -34,9 +34,9 @@ from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import mutable, record
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.answers import CallRow, EntryRow
 from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.failures import InjectionPoint
+from mockserver.explore.run_answers import CallRow, EntryRow
 from mockserver.explore.telling import ending_of
 from mockserver.explore.verdicts import RunEnd, operations_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -361,13 +361,14 @@ class HeldRun:
         """Wait until the second run has ended, is held too or stands still: then it waits for the
         first, as for a lock, and would do so for ever. Until its first call it may take longer than
         the first run has ``took`` to come where it is held."""
-        calls, since, patience = self._look()["calls"], time.monotonic(), STILL_SECONDS + 3 * took
-        while not wait([other], timeout=0.02).done and time.monotonic() - since < patience:
+        calls, end = self._look()["calls"], time.monotonic() + STILL_SECONDS + 3 * took
+        while not wait([other], timeout=0.02).done and time.monotonic() < end:
             hold = self._look()
             if hold["held"] > 1:
                 return
             if hold["calls"] != calls:
-                calls, since, patience = hold["calls"], time.monotonic(), STILL_SECONDS
+                # It goes on: it stands still when nothing more has come for so long.
+                calls, end = hold["calls"], time.monotonic() + STILL_SECONDS
 
 
 @record

@@ -44,7 +44,7 @@ from mockserver.books.comparison import COMPARED
 from mockserver.books.shop_rows import Claim
 from mockserver.domain.figures import Figures, OrderKey, money_text
 from mockserver.domain.record import record
-from mockserver.explore.answers import CallRow, FindingRow, OrderRow
+from mockserver.explore.run_answers import CallRow, FindingRow, OrderRow
 from mockserver.explore.run_money import (
     MoneyDifference,
     PlaceMoney,

@@ -291,6 +291,7 @@ class Declines:
         """The client knows these declines from a journal entry on."""
         for name in names:
             unseen = self._unseen.pop(name)
+            # One that was known before is known for longer.
             if name not in self._hard:
                 self._hard.put(name, _Final(unseen.evidence, entry))
 

@@ -158,6 +158,7 @@ class Doubts:
             # A later look has shown the truth.
             self._misled.pop(call.subject or _ALL, None)
         if not self._calls and call.doubt is None and not call.is_open:
+            # Nothing is in doubt, nor can this call be: so it is with most.
             return
         if call.op in MONEY:
             self._money(call)

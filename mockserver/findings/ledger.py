@@ -84,7 +84,9 @@ class Finding:
         return self.kind.severity
 
     def show(self, lines: Iterable[Evidence | None]) -> None:
-        """Take in lines of evidence, without those that are None or there already."""
+        """Take in lines of evidence, without those that are None or there already. Where there are
+        too many the oldest stay, which tell how it began, and the newest, which tells that it goes
+        on."""
         known = {(line.entry, line.webhook) for line in self.evidence}
         for line in lines:
             if line is not None and (line.entry, line.webhook) not in known:
@@ -147,7 +149,8 @@ class Ledger:
         finding = self._by_subject.get((name, tuple(about.items())))
         if finding is not None and finding.is_mild:
             self.raised += 1
-            finding.is_mild, finding.last, finding.newest = False, at, self.raised
+            finding.is_mild = False
+            finding.last, finding.newest = at, self.raised
             finding.show(evidence)
 
     def _opened(self, name: str, about: Mapping[str, str], at: Micros) -> Finding | None:
@@ -196,7 +199,8 @@ class Ledger:
 
     def _count(self, finding: Finding, at: Micros) -> None:
         """Count a raise; whoever asks for what is new gets the finding again."""
-        finding.count, finding.last, finding.newest = finding.count + 1, at, self.raised
+        finding.count += 1
+        finding.last, finding.newest = at, self.raised
 
     def select(
         self,

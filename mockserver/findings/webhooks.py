@@ -129,6 +129,7 @@ class Webhooks:
             call.entry, intent_of(call), evidence_of(call), is_answered and not is_declined
         )
         repeated = self._repeated
+        # Copies that came too long ago explain nothing any more.
         while repeated:
             oldest = next(iter(repeated))
             if call.at - repeated[oldest].repeated <= _REPEAT:

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.adapters.scenario_files import read_file, read_text
 from mockserver.adapters.strict_yaml import scenario_text
-from mockserver.explore.shrink import FiredFault, Place, fired_faults, rules_of, scenario_of
+from mockserver.explore.shrink import FaultPlace, FiredFault, fired_faults, rules_of, scenario_of
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named
 from tests.driving import SHIPPED
@@ -68,7 +68,7 @@ def entry(op: str, call: int | None, *decisions: dict[str, Any]) -> dict[str, An
     return {"op": op, "call": call, "decisions": [decided(None, None, "arrival"), *decisions]}
 
 
-def strikes(*entries: dict[str, Any]) -> list[tuple[str, Place, str, object]]:
+def strikes(*entries: dict[str, Any]) -> list[tuple[str, FaultPlace, str, object]]:
     return [(one.rule, one.place, one.level, one.what) for one in fired_faults(entries, CHAOS)[0]]
 
 
@@ -80,12 +80,12 @@ def test_each_part_of_an_outcome_is_found_at_its_call_with_what_was_drawn() -> N
         entry("charge.get", 4, decided("now and then", 1, "arrival")),
     )
     assert found == [
-        ("odd", Place("charge.create", 3, 1), "provider_down", {}),
-        ("odd", Place("charge.create", 3, 1), "latency", "2s"),
-        ("odd", Place("charge.create", 3, 2), "approve", {}),
-        ("always", Place("charge.search", 1), "transport", {"at": "answer", "reset": True}),
-        ("turns", Place("charge.refund", 2, 1), "decline", "lost_card"),
-        ("now and then", Place("charge.get", 4), "transport", {"at": "answer"}),
+        ("odd", FaultPlace("charge.create", 3, 1), "provider_down", {}),
+        ("odd", FaultPlace("charge.create", 3, 1), "latency", "2s"),
+        ("odd", FaultPlace("charge.create", 3, 2), "approve", {}),
+        ("always", FaultPlace("charge.search", 1), "transport", {"at": "answer", "reset": True}),
+        ("turns", FaultPlace("charge.refund", 2, 1), "decline", "lost_card"),
+        ("now and then", FaultPlace("charge.get", 4), "transport", {"at": "answer"}),
     ]
 
 
@@ -103,8 +103,8 @@ def test_renewals_are_counted_by_themselves() -> None:
         CHAOS,
     )
     assert {one.place for one in found} == {
-        Place("subscription.renew", 2, 1),
-        Place("subscription.renew", 3, 1),
+        FaultPlace("subscription.renew", 2, 1),
+        FaultPlace("subscription.renew", 3, 1),
     }
     # The later one is asked first: a rule does not count what a rule before it decides.
     assert [rule["when"] for rule in rules_of(found)] == [
@@ -125,7 +125,7 @@ def test_faults_where_no_rule_can_be_aimed_are_named_and_no_others() -> None:
 def test_a_row_of_a_batch_is_aimed_at_by_its_number() -> None:
     found, beyond = fired_faults([{**entry("batch.row", None, decided("odd", 2)), "row": 3}], CHAOS)
     assert beyond == ()
-    assert {one.place for one in found} == {Place("batch.row", 3, 1)}
+    assert {one.place for one in found} == {FaultPlace("batch.row", 3, 1)}
     [rule] = rules_of(found)
     assert rule["when"] == {"op": "batch.row", "batch.row": 3, "attempt": 1}
     assert read_text(
@@ -196,7 +196,7 @@ def test_an_answer_that_is_given_again_is_aimed_at_together_with_the_first() -> 
     ).rules
 
 
-AT = Place("charge.create", 1)
+AT = FaultPlace("charge.create", 1)
 
 
 def test_what_goes_its_ordinary_way_is_no_fault() -> None:
@@ -210,12 +210,12 @@ def test_what_goes_its_ordinary_way_is_no_fault() -> None:
 @pytest.fixture
 def scenario() -> dict[str, Any]:
     found = (
-        FiredFault("odd", Place("charge.create", 3, 1), "provider_down", {}),
-        FiredFault("odd", Place("charge.create", 3, 1), "latency", "2s"),
+        FiredFault("odd", FaultPlace("charge.create", 3, 1), "provider_down", {}),
+        FiredFault("odd", FaultPlace("charge.create", 3, 1), "latency", "2s"),
         FiredFault(
-            "always", Place("charge.create", 3), "transport", {"at": "answer", "reset": True}
+            "always", FaultPlace("charge.create", 3), "transport", {"at": "answer", "reset": True}
         ),
-        FiredFault("odd", Place("subscription.renew", 2, 2), "decline", "lost_card"),
+        FiredFault("odd", FaultPlace("subscription.renew", 2, 2), "decline", "lost_card"),
     )
     return scenario_of(found, CHAOS, name="storm-small", story="Two faults.")
 

@@ -33,7 +33,7 @@ class OrderRow(TypedDict):
     charges: Sequence[ChargeRow]
 
 
-class DoubtRow(TypedDict):
+class OpenCallRow(TypedDict):
     """A call whose end the client does not know; its ``line`` begins with the operation."""
 
     line: str
@@ -44,7 +44,7 @@ class BooksRow(TypedDict):
 
     now: str
     orders: Sequence[OrderRow]
-    in_doubt: Sequence[DoubtRow]
+    in_doubt: Sequence[OpenCallRow]
 
 
 class EvidenceRow(TypedDict):
