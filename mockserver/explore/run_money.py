@@ -401,8 +401,8 @@ def given_back_less(base: RunMoney, run: RunMoney, paid: Collection[str]) -> lis
         usual = before.get(place, _NO_MONEY).figures
         meant, back = usual.refunded, given_back(now.figures)
         if not place.is_total and back < meant and now.figures.captured >= usual.captured:
-            amounts = f"{money_text(back, place.currency)} of {money_text(meant, place.currency)}"
-            less.append(f"{amounts} were given back for {place.name}")
+            given = f"{money_text(back, place.currency)} of {place.name} were given back"
+            less.append(f"{given}, {money_text(meant, place.currency)} were meant")
     return less
 
 

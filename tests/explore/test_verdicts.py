@@ -460,7 +460,7 @@ def test_what_a_finding_costs_is_told_where_the_books_agree(
 @pytest.mark.parametrize(
     ("row", "refunded", "words"),
     [
-        ({"paid": 20, "refunded": 0, "state": "paid"}, 0, "0.00 AUD of 5.00 AUD were given back"),
+        ({"paid": 20, "refunded": 0, "state": "paid"}, 0, "0.00 AUD of order-1 were given back"),
         ({"paid": 20, "refunded": 5, "state": "paid"}, 5, ""),
         ({"state": "unknown"}, 0, ""),
         ({"paid": 20, "state": "refund-owed"}, 0, ""),
@@ -476,7 +476,7 @@ def test_a_refund_that_is_not_made_and_not_booked_is_noted(
     )
     found = judged(0, end, usual, has_books=True, has_fired=True)
     assert found.verdict is Verdict.SURVIVED
-    assert found.words == ([f"the books agree: {words} for order-1"] if words else [])
+    assert found.words == ([f"the books agree: {words}, 5.00 AUD were meant"] if words else [])
 
 
 def told_row(finding: str, *, informed: bool = True, severity: str = "error") -> dict[str, Any]:
