@@ -14,18 +14,21 @@ paid that is partly refunded. Each of these agrees.
 Source: docs/books.md, What a comparison finds.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
 from mockserver.books.shop_rows import AMOUNTS, Claim, ShopRow
-from mockserver.domain.charge import ZERO
+from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.figures import Figures, OrderMoney, money_text
 from mockserver.domain.money import CURRENCIES
 from mockserver.domain.states import ChargeState
 
 _MINOR_UNITS = 100
 """What shops multiply by that take every currency for one of cents."""
+
+_CAME_TO_NOTHING = (ChargeState.FAILED, ChargeState.AUTHORISE_CANCELLED)
+"""States of a charge that has no money, and never will."""
 
 COMPARED = (
     "pending-counted-as-paid",
@@ -47,6 +50,21 @@ class BookFinding(NamedTuple):
 
     name: str
     words: str
+
+
+class AskedInVain(NamedTuple):
+    """A payment that was asked of the service for an order, of which no charge was made: its amount
+    and currency, and ``why`` nothing came of it; None for an amount that makes no sense."""
+
+    amount: Decimal | None
+    currency: str
+    why: str
+
+    @property
+    def payment(self) -> str:
+        """``payment of 20.00 AUD``."""
+        of_amount = "" if self.amount is None else f" of {money_text(self.amount, self.currency)}"
+        return f"payment{of_amount}"
 
 
 class Belief:
@@ -166,11 +184,14 @@ def _agrees_on_taken(belief: Belief, truth: Figures) -> bool:
 
 
 def difference(
-    belief: Belief, order: OrderMoney, *, is_settled: bool = False, in_vain: str = ""
+    belief: Belief,
+    order: OrderMoney,
+    *,
+    is_settled: bool = False,
+    asked_in_vain: Callable[[], Sequence[AskedInVain]] = tuple,
 ) -> BookFinding | None:
-    """The finding of an order on which books and sandbox differ; None when they agree. ``in_vain``
-    says of an order without a charge what was asked of the service for it, and why nothing came of
-    that."""
+    """The finding of an order on which books and sandbox differ; None when they agree.
+    ``asked_in_vain`` gives what was asked of the service for it in vain, the last one last."""
     # Until its provider has answered a capture, or a hold, the order may well be called held.
     awaits_provider = any(
         charge.status is ChargeState.PENDING and not charge.capture for charge in order.charges
@@ -179,14 +200,14 @@ def difference(
         return None
     if agrees(belief, order.figures, is_settled=is_settled):
         return None
-    return next(_Difference(belief, order, in_vain).findings())
+    return next(_Difference(belief, order, asked_in_vain()).findings())
 
 
 class _Difference:
     """An order on which books and sandbox differ: the findings that fit it. ``order_name`` is the
     order, ``shop_says`` and ``shop_calls`` what the shop books for it, in words."""
 
-    def __init__(self, belief: Belief, order: OrderMoney, in_vain: str) -> None:
+    def __init__(self, belief: Belief, order: OrderMoney, in_vain: Sequence[AskedInVain]) -> None:
         self.belief, self.order, self.truth = belief, order, order.figures
         self.in_vain = in_vain
         self.order_name = belief.order
@@ -218,10 +239,31 @@ class _Difference:
         paying = sum(figures.captured > 0 for figures in self.order.each)
         if paying > 1:
             has += f" in {paying} charges"
+        missing = self._missing_payment()
         yield BookFinding(
             "amount-differs",
-            f"{self.order_name}: the shop books {self.shop_says}, the sandbox has {has}",
+            f"{self.order_name}: the shop books {self.shop_says}, the sandbox has {has}{missing}",
         )
+
+    def _missing_payment(self) -> str:
+        """Which payment of the order makes up what the books have more than the sandbox, and why it
+        has no money; empty where none does, or another of the same amount was paid: that may be
+        booked twice."""
+        excess = self.belief.net - self.truth.net
+        paid = [
+            charge.amount
+            for charge, figures in zip(self.order.charges, self.order.each, strict=True)
+            if figures.captured
+        ]
+        if excess <= 0 or excess in paid:
+            return ""
+        for charge in self.order.charges:
+            if charge.amount == excess and charge.status in _CAME_TO_NOTHING:
+                return f"; a payment of {self._how_failed(charge)}"
+        for asked in self.in_vain:
+            if asked.amount == excess and asked.currency == self.order.currency:
+                return f"; a {asked.payment} was asked for and not made: {asked.why}"
+        return ""
 
     def _may_still_come(self) -> Iterator[BookFinding]:
         """The shop has given an order up whose payment is under way."""
@@ -259,14 +301,21 @@ class _Difference:
         if truth.held:
             return f"of which {self.money(truth.held)} are only held: they were never captured"
         if not charges:
-            return self.in_vain or "for which no payment was ever asked"
-        last = charges[-1]
-        payment = f"whose payment of {self.money(last.amount)}"
-        if last.voided is not None:
-            return f"{payment} was voided"
-        if last.failed_attempts:
-            return f"{payment} was declined: {last.failed_attempts[-1].error_message}"
-        return f"{payment} failed"
+            if not self.in_vain:
+                return "for which no payment was ever asked"
+            asked = self.in_vain[-1]
+            return f"whose {asked.payment} was asked for and not made: {asked.why}"
+        return f"whose payment of {self._how_failed(charges[-1])}"
+
+    def _how_failed(self, charge: Charge) -> str:
+        """``20.00 AUD was declined: Insufficient Funds``: the amount of a charge without money, and
+        what became of it."""
+        amount = self.money(charge.amount)
+        if charge.voided is not None:
+            return f"{amount} was voided"
+        if charge.failed_attempts:
+            return f"{amount} was declined: {charge.failed_attempts[-1].error_message}"
+        return f"{amount} failed"
 
     def _of_other_sums(self) -> Iterator[BookFinding]:
         """The customer paid several times what the shop books, or the other way round."""
@@ -280,7 +329,7 @@ class _Difference:
                 back = f", and got {self.money(truth.refunded)} back" if truth.refunded else ""
             order = f"{self.order_name} of {self.money(booked)}"
             yield BookFinding("taken-twice", f"customer paid {self.money(paid)} for {order}{back}")
-        if truth.net > 0 and _is_multiple(belief.net, truth.net):
+        if truth.net > 0 and _is_multiple(belief.net, truth.net) and not self._missing_payment():
             # Twice as much is a mistake of counting, a hundred times as much one of units.
             units = (_MINOR_UNITS, 10 ** CURRENCIES[self.order.currency].digits)
             is_scaled = belief.net in [unit * truth.net for unit in units]

@@ -19,7 +19,14 @@ from contextlib import suppress
 from decimal import Decimal
 from functools import cached_property
 
-from mockserver.books.comparison import COMPARED, Belief, BookFinding, agrees, difference
+from mockserver.books.comparison import (
+    COMPARED,
+    AskedInVain,
+    Belief,
+    BookFinding,
+    agrees,
+    difference,
+)
 from mockserver.books.shop_rows import BadRow, Claim, ShopRow, too_exact_for
 from mockserver.domain.charge import ZERO, Charge
 from mockserver.domain.delivery import Delivery
@@ -167,15 +174,6 @@ class BookDifference:
     order: OrderMoney
 
 
-@record
-class _AskedPayment:
-    """A payment as a call has asked for it; ``of_amount`` is `` of 20.00 AUD``, empty for an amount
-    that makes no sense."""
-
-    reference: str
-    of_amount: str
-
-
 class ComparedBooks:
     """One comparison: ``rows`` by their place in the books. ``is_settled``: nothing waits any more,
     so what the shop calls pending has failed or is paid.
@@ -249,42 +247,44 @@ class ComparedBooks:
         for currency in dict.fromkeys((*orders, *rows)):
             order = orders.get(currency) or OrderMoney(key, currency)
             belief = Belief(name, rows[currency])
-            in_vain = "" if order.charges else self._asked_in_vain.get(key, "")
-            finding = difference(belief, order, is_settled=self.is_settled, in_vain=in_vain)
+            finding = difference(
+                belief,
+                order,
+                is_settled=self.is_settled,
+                asked_in_vain=lambda: self._asked_in_vain.get(key, ()),
+            )
             if finding is None:
                 finding = self._paid_by_another(belief, order)
             if finding is not None:
                 yield BookDifference(finding.name, finding.words, belief, order)
 
     @cached_property
-    def _asked_in_vain(self) -> Mapping[OrderKey, str]:
-        """What was asked for orders by calls that have made no charge, the last of each, as far as
-        the journal is kept."""
-        in_vain: dict[OrderKey, str] = {}
+    def _asked_in_vain(self) -> Mapping[OrderKey, Sequence[AskedInVain]]:
+        """What was asked for orders by calls that have made no charge, as far as the journal is
+        kept."""
+        in_vain = defaultdict[OrderKey, list[AskedInVain]](list)
         for entry in self._sandbox.journal.entries:
             if entry.op != "charge.create" or entry.events:
                 continue
-            payment = self._payment_in(entry)
-            if payment is not None and payment.reference:
-                in_vain[OrderKey("reference", payment.reference)] = (
-                    f"whose payment{payment.of_amount} was asked for and not made: {_ending(entry)}"
+            fields = _fields_of(entry)
+            reference = str(fields.get("reference") or "")
+            if reference:
+                in_vain[OrderKey("reference", reference)].append(
+                    self._payment_in(fields, _ending(entry))
                 )
         return in_vain
 
-    def _payment_in(self, entry: JournalEntry) -> _AskedPayment | None:
-        """What the body of a payment has asked for; None where it cannot be read."""
-        try:
-            body = json.loads(entry.raw)
-            fields = {str(name).lower(): value for name, value in body.items()}
-            amount = Decimal(str(fields.get("amount")))
-        except (ValueError, ArithmeticError, AttributeError):
-            return None
+    def _payment_in(self, fields: Mapping[str, object], why: str) -> AskedInVain:
+        """What the body of a payment has asked for."""
         # A payment that names no currency has that of its provider.
         provider = self._sandbox.providers.get(str(fields.get("providerid")))
         of_provider = "" if provider is None else provider.currency
         currency = str(fields.get("currency") or of_provider).upper()
-        of_amount = f" of {money_text(amount, currency)}" if amount.is_finite() else ""
-        return _AskedPayment(str(fields.get("reference") or ""), of_amount)
+        try:
+            amount = Decimal(str(fields.get("amount")))
+        except ArithmeticError:
+            return AskedInVain(None, currency, why)
+        return AskedInVain(amount if amount.is_finite() else None, currency, why)
 
     def _paid_by_another(self, belief: Belief, order: OrderMoney) -> BookFinding | None:
         """Money of an order that came from another customer than its rows name. Both must be known:
@@ -405,6 +405,14 @@ def _data_of(delivery: Delivery) -> Mapping[str, object]:
     with suppress(ValueError, AttributeError):
         data = json.loads(delivery.content.body).get("data")
         return data if isinstance(data, dict) else {}
+    return {}
+
+
+def _fields_of(entry: JournalEntry) -> Mapping[str, object]:
+    """The fields of the body of a call, by their names in small letters; none where it cannot be
+    read."""
+    with suppress(ValueError, AttributeError):
+        return {str(name).lower(): value for name, value in json.loads(entry.raw).items()}
     return {}
 
 

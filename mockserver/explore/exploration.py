@@ -40,6 +40,7 @@ from mockserver.explore.fault_table import Injection, Trial, compensated, drawn,
 from mockserver.explore.kept import Before, Cell
 from mockserver.explore.review import (
     FORGED,
+    beside_fault,
     beside_shop,
     beside_unforged,
     beside_usual,
@@ -171,7 +172,11 @@ class Lab:
         if trial.unforged is not None and was_forgery_taken:
             seen = self._beside_unforged(trial, trial.unforged, seen, runner)
         reference = self.base.reference_of(trial)
-        after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
+        after = beside_shop(
+            seen.after, seen.end_of_output(), seen.last_entry, was_killed=trial.kills
+        )
+        faults = [fault.name for _, fault in trial.injections]
+        after = beside_fault(after, faults, of_two=reference.of_two)
         after = beside_usual(after, reference, fault_moves_money=trial.moves_money)
         seen = replace(seen, after=after)
         made = judged(

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record, replace
-from mockserver.explore.failures import FAULTS, OWN_AXES, Fault, InjectionPoint, fault
+from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, Fault, InjectionPoint, fault
 from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, OPERATIONS, READS, UNREQUESTED
 
 
@@ -109,6 +109,11 @@ class Trial:
     def own_option(self) -> str:
         """The option that adds it (``crash``, ``twice``); empty for faults of the usual kind."""
         return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")
+
+    @property
+    def kills(self) -> bool:
+        """Whether the command is killed, and run again."""
+        return any(fault.at == CRASH for _, fault in self.injections)
 
     @property
     def is_race(self) -> bool:

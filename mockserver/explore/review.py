@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum, auto
 
+from mockserver.books.comparison import COMPARED
 from mockserver.books.shop_rows import Claim
 from mockserver.domain.figures import Figures, OrderKey
 from mockserver.domain.record import replace
@@ -24,6 +25,7 @@ from mockserver.explore.run_money import (
     PlaceMoney,
     RunMoney,
     exposure_kept,
+    given_back,
     keys_of,
     net_kept,
     place_of,
@@ -108,6 +110,10 @@ def _shown_by_usual(row: FindingRow, end: RunEnd, reference: Reference) -> _Revi
     if name in _PAID_AGAIN and row.get("informed"):
         has_more = _has_more_money(row["about"], usual, end.money, shared)
         return _Review.WRONG if has_more else _Review.RIGHT
+    if name == "double-refund":
+        # Two items of one price are refunded alike, and the answer of the first may be lost.
+        gave_more = _has_given_back_more(row["about"], usual, end.money, shared)
+        return _Review.NOTHING if gave_more else _Review.RIGHT
     if name == "paid-beside-pending":
         # It keeps its severity: as long as the first payment may fail nothing is lost.
         may_have_more = _may_have_more(row["about"], usual, end.money, shared)
@@ -122,6 +128,16 @@ def _has_more_money(
     money, or had more at once, than in the run without a fault."""
     return any(
         net_kept(now.figures) > net_kept(before.figures) or now.peak > before.peak
+        for before, now in _orders_about(about, usual, run, shared)
+    )
+
+
+def _has_given_back_more(
+    about: Mapping[str, str], usual: RunMoney, run: RunMoney, shared: Collection[str]
+) -> bool:
+    """Whether more of such an order was given back, or is on its way back, than without a fault."""
+    return any(
+        given_back(now.figures) > given_back(before.figures)
         for before, now in _orders_about(about, usual, run, shared)
     )
 
@@ -166,11 +182,39 @@ def _has_more_operations(row: FindingRow, end: RunEnd, reference: Reference) -> 
     )
 
 
-def beside_shop(end: RunEnd, printed: bytes, last_entry: int) -> RunEnd:
+def beside_shop(
+    end: RunEnd, printed: bytes, last_entry: int, *, was_killed: bool = False
+) -> RunEnd:
     """The end of a run without the warnings that the shop answers itself: by its books, by what its
     command has ``printed``, and because what came after the ``last_entry`` of the command was asked
-    by another one, such as its nightly job."""
+    by another one, such as its nightly job. ``was_killed``: the command was, and run again."""
     left = [row for row in end.findings if not _is_answered(row, end, printed, last_entry)]
+    if was_killed and end.rows and not end.differing:
+        # The receiver died with the command, and the next one may listen elsewhere. What it was not
+        # told the shop has asked for, as its books show.
+        left = [row for row in left if row["finding"] != "webhook-lost"]
+    return replace(end, findings=left)
+
+
+_OF_THE_FAULT = {
+    "hold_lapsed": ("authorisation-forgotten", "wrong-state"),
+    "sent_twice": ("wrong-state",),
+}
+"""The warnings that a fault brings on any client: an authorisation has lapsed just before the call
+that captures it; the copy of a call that a proxy has sent twice is refused."""
+
+
+def beside_fault(end: RunEnd, faults: Iterable[str], *, of_two: bool) -> RunEnd:
+    """The end of a run without the warnings that these ``faults`` bring on any client. Where two
+    runs were under way at once (``of_two``) only the books warn: all else judges one client, and
+    takes the second run for a retry of the first."""
+    brought = {name for fault in faults for name in _OF_THE_FAULT.get(fault, ())}
+    left = []
+    for row in end.findings:
+        name = row["finding"]
+        is_of_one = of_two and name not in COMPARED
+        if row["severity"] != "warning" or not (is_of_one or name in brought):
+            left.append(row)
     return replace(end, findings=left)
 
 
@@ -180,6 +224,8 @@ def _is_answered(row: FindingRow, end: RunEnd, printed: bytes, last_entry: int) 
         case "authorisation-forgotten":
             # Who does not know leaves it to a person, who will look.
             return not _claims_about(row, end).isdisjoint({Claim.HELD, Claim.UNKNOWN})
+        case "partial-approval-ignored":
+            return _leaves_open(_claims_about(row, end))
         case "challenge-ignored":
             return _knows_challenge(row, end, printed)
         case "retry-after-ignored":
@@ -204,8 +250,13 @@ def _knows_challenge(row: FindingRow, end: RunEnd, printed: bytes) -> bool:
         return False
     claims = _claims_about(row, end)
     if claims:
-        return claims.isdisjoint({Claim.TAKEN, Claim.REFUNDED, None})
+        return _leaves_open(claims)
     return f"/3ds/{row['about'].get('charge')}".encode() in printed
+
+
+def _leaves_open(claims: Collection[Claim | None]) -> bool:
+    """Whether books have an order, and do not call it done."""
+    return bool(claims) and {Claim.TAKEN, Claim.REFUNDED, None}.isdisjoint(claims)
 
 
 def _is_of_two_commands(row: FindingRow, last_entry: int) -> bool:

@@ -244,6 +244,11 @@ def exposure_kept(figures: Figures) -> Decimal:
     return figures.exposure - figures.refunding
 
 
+def given_back(figures: Figures) -> Decimal:
+    """What the customer has got back, or will get."""
+    return figures.refunded + figures.refunding
+
+
 @record
 class MoneyDifference:
     """What a run did with the money of one order that the run without a fault did not, in words.
@@ -385,6 +390,20 @@ def transferred_again(
         if sent is not None and not place.is_total:
             found.append(sent)
     return found
+
+
+def given_back_less(base: RunMoney, run: RunMoney, paid: Collection[str]) -> list[str]:
+    """Of which ``paid`` orders less was given back than without a fault, in words, though as much
+    was taken: a refund that was refused may be told to its customer, or be forgotten."""
+    before = base.by_place(paid, base.length)
+    less = []
+    for place, now in run.by_place(paid, base.length).items():
+        usual = before.get(place, _NO_MONEY).figures
+        meant, back = usual.refunded, given_back(now.figures)
+        if not place.is_total and back < meant and now.figures.captured >= usual.captured:
+            given = f"{money_text(back, place.currency)} of {place.name} were given back"
+            less.append(f"{given}, {money_text(meant, place.currency)} were meant")
+    return less
 
 
 def first_difference(

@@ -51,6 +51,7 @@ from mockserver.explore.run_money import (
     RunMoney,
     ShopsRow,
     first_difference,
+    given_back_less,
     keys_of,
     money_differences,
     money_of,
@@ -149,13 +150,14 @@ class RunEnd:
     def left_pending(self) -> list[OrderRow]:
         """The orders whose money has come, that the shop's books call pending, and for which
         nothing is left that could settle them: pending is a claim that ends. One that still holds
-        an authorisation waits for its dispatch, as a pre-order does."""
+        an authorisation waits for its dispatch, as a pre-order does; one whose deposit is paid, and
+        whose balance waits for the payer, is pending too."""
         if self.is_due:
             return []
         left = []
         for order, claims in self._claimed():
             figures = Figures.of(order)
-            has_come = figures.net > 0 and not figures.held
+            has_come = figures.net > 0 and not figures.held and not figures.waiting
             if claims == {Claim.PENDING} and has_come:
                 left.append(order)
         return left
@@ -277,6 +279,15 @@ def _did_wrong(case: _Case) -> Judged | None:
     if not after.broken and not has_error:
         return None
     words = [*after.broken, *_lines(after.differing)]
+    if not words and case.has_books and case.usual is not None:
+        # The books agree, as on what is pending: it costs what a run without a fault does not.
+        harm = money_differences(
+            case.usual,
+            after.money,
+            case.reference.shared,
+            totals=not case.reference.of_two,
+        )
+        words = [difference.words for difference in harm if difference.is_harm]
     if after.is_settled and after.left_pending():
         words.insert(0, _ENDS_PENDING)
     if after.ending.telling is Telling.CRASHED and after.differing:
@@ -360,8 +371,9 @@ def beside_books(base: RunMoney, end: RunEnd, shared: Collection[str]) -> list[M
 
 
 def _excused(usual: RunMoney, case: _Case) -> list[str]:
-    """What would be harm if the books did not agree. More may be right, as a fee for a late payment
-    is, so the books excuse it, and the report says so; who knows better writes an invariant."""
+    """What may be wrong though the books agree. More may be right, as a fee for a late payment is,
+    and so may a refund be that was refused and told to its customer. So the books excuse it, and
+    the report says so; who knows better writes an invariant."""
     after = case.after
     settled = set()
     for order, claims in after.concluded():
@@ -369,7 +381,9 @@ def _excused(usual: RunMoney, case: _Case) -> list[str]:
         if Claim.HELD not in claims and order["reference"] in case.reference.shared:
             settled.add(order["reference"] or "")
     more = money_differences(usual, after.money, settled, totals=False)
-    return [f"the books agree: {difference.words}" for difference in more if difference.is_harm]
+    words = [difference.words for difference in more if difference.is_harm]
+    words += given_back_less(usual, after.money, settled)
+    return [f"the books agree: {one}" for one in words]
 
 
 def _by_money(case: _Case) -> Judged:

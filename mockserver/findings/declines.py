@@ -8,8 +8,8 @@ A client is accused only of what it knew. A decline in an answer that was lost, 
 results it has not read, is kept apart until it has seen it (``_unseen``), and then it is known from
 that journal entry on (``_hard``).
 
-A test suite pays with the same few test cards for many payers. So a card that is entered anew, for
-another reference, may be another payer's.
+A test suite pays with the same few test cards and accounts for many payers. So one that is entered
+anew, for another reference, may be another payer's.
 
 What a batch or a subscription charges is charged by the service, at a time of its own. Its declines
 count for the limit of the card schemes, but the client is accused only of what it decided: that it
@@ -102,13 +102,15 @@ class _Final:
     token: object = None
 
     def is_of_another(self, call: Call) -> bool:
-        """Whether a call charges a card, entered anew, for another order: it may be another payer's
-        same test card. Who makes a token enters a card."""
+        """Whether a call charges a card or account, entered anew, for another order: it may be
+        another payer's same test card. Who makes a token enters a card."""
         card, token = call.request.get("paymentInformation"), call.request.get("token")
+        account = call.request.get("bankPaymentInformation")
         reference = call.request.get("reference")
         is_new_token = isinstance(token, str) and token != self.token
         has_card_number = isinstance(card, Mapping) and bool(card.get("cardNumber"))
-        if not is_new_token and not has_card_number:
+        has_account = isinstance(account, Mapping) and bool(account.get("accountNumber"))
+        if not (is_new_token or has_card_number or has_account):
             return False
         return bool(reference and self.reference) and reference != self.reference
 

@@ -4,7 +4,8 @@ Nothing in a request says that it repeats another. A retry has the same operatio
 and source of the money, and no other reference. Each of these may be spelt otherwise in the two: a
 card by its number, by a token or by a stored method; a reference that is left out. So a source has
 several names, as given and as found by the service, and one in common is enough; what one of the
-two does not say is no difference. But an order with another reference is another order.
+two does not say is no difference. But an order with another reference is another order, and a
+refund with another comment another refund.
 
 Names are digests where they hold card numbers, wallets or whole rows.
 
@@ -71,9 +72,15 @@ def intent_of(call: Call) -> Intent:
     """What a call that moves money wants."""
     request = call.request
     if call.op in MOVES:
-        # The source of a capture, void or refund is its charge.
-        charge_id = call.path["charge_id"]
-        return _intent(call.op, charge_id, amount=number_of(request.get("amount")))
+        # The source of a capture, void or refund is its charge. A refund has no reference but its
+        # comment: two items of one price come back with a comment each.
+        comment = request.get("comment") if call.op == "charge.refund" else None
+        return _intent(
+            call.op,
+            call.path["charge_id"],
+            amount=number_of(request.get("amount")),
+            reference=str(comment).strip() or None if comment else None,
+        )
     if call.op == "batch.create":
         # A batch that never arrived is known by its text alone.
         text = digest("rows", str(request.get("batch")).strip()).hex()

@@ -265,6 +265,42 @@ def test_a_payment_that_was_refused_was_asked_for(api: Api) -> None:
     assert never.endswith("for which no payment was ever asked")
 
 
+@pytest.mark.parametrize(
+    ("second", "paid", "name", "words"),
+    [
+        (60, 80, "amount-differs", "; a payment of 60.00 AUD was asked for and not made: nothing"),
+        (20, 40, "booked-twice", "the shop books 40.00 AUD for order-1, whose customer paid 20.00"),
+        (60, 40, "booked-twice", "the shop books 40.00 AUD for order-1, whose customer paid 20.00"),
+    ],
+    ids=["a balance", "of the same amount", "of another amount"],
+)
+def test_a_payment_that_was_not_made_is_named_where_it_is_booked(
+    second: int, paid: int, name: str, words: str
+) -> None:
+    api = Api(
+        scenario=f"version: 1\nrules: [{{id: a, when: {{op: charge.create, call: 2}}, {LOST}}}]"
+    )
+    api.charge(amount=20, currency="AUD", reference="order-1")
+    with suppress(Cut):
+        api.try_charge(amount=second, currency="AUD", reference="order-1")
+    row = {"reference": "order-1", "paid": paid}
+    assert found(api, row) == [name]
+    assert words in words_of(api, row)[0]
+
+
+@pytest.mark.parametrize("second", ["declined", "voided"])
+def test_a_payment_that_came_to_nothing_is_named_where_it_is_booked(api: Api, second: str) -> None:
+    api.charge(amount=20, reference="order-1")
+    if second == "declined":
+        api.try_charge(amount=60, reference="order-1", metadata={"mock": "insufficient_funds"})
+        why = "; a payment of 60.00 AUD was declined: Insufficient Funds"
+    else:
+        held = api.charge(amount=60, reference="order-1", capture=False)["chargeId"]
+        api.call("DELETE", f"/charge/{held}/void")
+        why = "; a payment of 60.00 AUD was voided"
+    assert words_of(api, {"reference": "order-1", "paid": 80})[0].endswith(why)
+
+
 @pytest.mark.parametrize(("other", "is_credited"), [("foreign: true", True), ("copies: 1", False)])
 def test_a_webhook_of_another_order_is_named_where_it_was_taken(
     other: str, is_credited: bool

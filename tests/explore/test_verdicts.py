@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from mockserver.explore.review import beside_shop, beside_unforged, beside_usual, moves_of
+from mockserver.explore.review import (
+    beside_fault,
+    beside_shop,
+    beside_unforged,
+    beside_usual,
+    moves_of,
+)
 from mockserver.explore.run_money import RunMoney, invariants_of, key_of, money_differences
 from mockserver.explore.telling import Ending, Telling
 from mockserver.explore.verdicts import Reference, RunEnd, Verdict, judged
@@ -437,6 +443,42 @@ def test_what_books_agree_on_and_no_fault_takes_is_noted(
     assert not ours.words
 
 
+@pytest.mark.parametrize(
+    ("has_books", "words"),
+    [(True, ["40.00 AUD are taken, held or pending for order-1 of 20.00 AUD"]), (False, [])],
+)
+def test_what_a_finding_costs_is_told_where_the_books_agree(
+    has_books: bool, words: list[str]
+) -> None:
+    usual = Reference(money(order(pending=20, peak=20)), {"order-1"})
+    found = [told_row("double-charge")]
+    end = RunEnd(money(order(pending=40, peak=40)), found, rows=CALLED_PENDING)
+    made = judged(0, end, usual, has_books=has_books, has_fired=True)
+    assert (made.verdict, made.words) == (Verdict.UNSAFE, words)
+
+
+@pytest.mark.parametrize(
+    ("row", "refunded", "words"),
+    [
+        ({"paid": 20, "refunded": 0, "state": "paid"}, 0, "0.00 AUD of order-1 were given back"),
+        ({"paid": 20, "refunded": 5, "state": "paid"}, 5, ""),
+        ({"state": "unknown"}, 0, ""),
+        ({"paid": 20, "state": "refund-owed"}, 0, ""),
+    ],
+    ids=["not made", "made", "unknown", "owed"],
+)
+def test_a_refund_that_is_not_made_and_not_booked_is_noted(
+    row: dict[str, Any], refunded: int, words: str
+) -> None:
+    usual = Reference(money(order(captured=20, refunded=5)), {"order-1"})
+    end = RunEnd(
+        money(order(captured=20, refunded=refunded)), [], rows=[{"reference": "order-1", **row}]
+    )
+    found = judged(0, end, usual, has_books=True, has_fired=True)
+    assert found.verdict is Verdict.SURVIVED
+    assert found.words == ([f"the books agree: {words}, 5.00 AUD were meant"] if words else [])
+
+
 def told_row(finding: str, *, informed: bool = True, severity: str = "error") -> dict[str, Any]:
     lines = [{"line": "charge.refund 5 AUD ch_1: answered", "entry": 1, "webhook": None}]
     about = {"charge": "ch_1"} if finding == "double-charge" else {"event": "evt_1"}
@@ -596,6 +638,64 @@ def test_who_prints_the_address_of_a_challenge_or_books_it_knows_of_it(
     assert left is is_left
 
 
+@pytest.mark.parametrize(
+    ("state", "is_left"),
+    [("unknown", False), ("pending", False), ("shipped", True), ("refunded", True), ("", True)],
+)
+def test_a_part_that_the_books_do_not_call_paid_is_not_ignored(state: str, is_left: bool) -> None:
+    assert left_after("partial-approval-ignored", 1, state=state) is is_left
+
+
+@pytest.mark.parametrize(
+    ("was_killed", "rows", "differing", "is_left"),
+    [
+        (True, True, False, False),
+        (False, True, False, True),
+        (True, False, False, True),
+        (True, True, True, True),
+    ],
+    ids=["books agree", "not killed", "no books", "books differ"],
+)
+def test_a_webhook_to_a_receiver_that_was_killed_is_lost(
+    was_killed: bool, rows: bool, differing: bool, is_left: bool
+) -> None:
+    found = [told_row("webhook-lost", severity="warning")]
+    found += [told_row("charged-but-unpaid")] if differing else []
+    end = RunEnd(PAID, found, rows=[{"reference": "order-1", "paid": 20}] if rows else [])
+    left = beside_shop(end, b"", 3, was_killed=was_killed).findings
+    assert ("webhook-lost" in [row["finding"] for row in left]) is is_left
+
+
+@pytest.mark.parametrize(
+    ("name", "severity", "faults", "of_two", "is_left"),
+    [
+        ("wrong-state", "warning", ["hold_lapsed"], False, False),
+        ("authorisation-forgotten", "warning", ["lost_answer", "hold_lapsed"], False, False),
+        ("wrong-state", "warning", ["sent_twice"], False, False),
+        ("blind-retry", "warning", ["sent_twice"], False, True),
+        ("wrong-state", "warning", ["lost_answer"], False, True),
+        ("blind-retry", "warning", ["twice_at_request"], True, False),
+        ("paid-at-once-twice", "error", ["twice_at_request"], True, True),
+        ("hold-left-open", "warning", ["twice_at_request"], True, True),
+    ],
+)
+def test_a_warning_that_the_fault_brings_on_anybody_is_left_out(
+    name: str, severity: str, faults: list[str], of_two: bool, is_left: bool
+) -> None:
+    end = RunEnd(PAID, [told_row(name, severity=severity)])
+    assert bool(beside_fault(end, faults, of_two=of_two).findings) is is_left
+
+
+@pytest.mark.parametrize(
+    ("back", "names"), [(10, []), (15, ["double-refund"])], ids=["as much", "more"]
+)
+def test_two_refunds_that_give_no_more_back_were_meant(back: int, names: list[str]) -> None:
+    usual = Reference(money(order(captured=20, refunded=10)), {"order-1"})
+    row = told_row("double-refund") | {"about": {"charge": "ch_1"}}
+    end = RunEnd(money(order(captured=20, refunded=back)), [row])
+    assert [one["finding"] for one in beside_usual(end, usual).findings] == names
+
+
 @pytest.mark.parametrize(("entries", "is_left"), [((2, 3), True), ((3, 4), False), ((4, 5), True)])
 def test_a_pause_of_the_command_is_none_of_its_nightly_job(
     entries: tuple[int, ...], is_left: bool
@@ -614,8 +714,9 @@ CALLED_PENDING = [{"reference": "order-1", "state": "pending"}]
         ({}, {"leaves_pending": True}, Verdict.SURVIVED),
         ({"rows": [{"reference": "order-1", "state": "unknown"}]}, {}, Verdict.SURVIVED),
         ({"money": money(order(held=20))}, {}, Verdict.SURVIVED),
+        ({"money": money(order(captured=20, waiting=30))}, {}, Verdict.SURVIVED),
     ],
-    ids=["nothing is due", "a settlement is due", "as usual", "unknown", "a hold"],
+    ids=["nothing is due", "a settlement is due", "as usual", "unknown", "a hold", "a balance"],
 )
 def test_pending_is_a_claim_that_ends(
     more: dict[str, Any], usual: dict[str, Any], wanted: Verdict

@@ -348,6 +348,39 @@ def test_a_refund_is_repeated(between: bool, amount: int, names: list[str]) -> N
     assert list(found(api)) == names
 
 
+@pytest.mark.parametrize(
+    ("comment", "names"),
+    [
+        ("plate", []),
+        ("cup", ["double-refund", "blind-retry"]),
+        ("", ["double-refund", "blind-retry"]),
+    ],
+    ids=["of another item", "of the same", "of none"],
+)
+def test_refunds_with_different_comments_are_two(comment: str, names: list[str]) -> None:
+    api = lossy("charge.refund")
+    path = api.charge(**ORDER)["chargeId"]
+    assert send(api, "DELETE", f"/refund/{path}", amount=5, comment="cup") is None
+    query = {"comment": comment} if comment else {}
+    send(api, "DELETE", f"/refund/{path}", amount=5, **query)
+    assert list(found(api)) == names
+
+
+@pytest.mark.parametrize(
+    ("reference", "names"), [("bill-1", ["hard-decline-retried"]), ("bill-2", [])]
+)
+def test_an_account_that_was_refused_for_good_is_debited(reference: str, names: list[str]) -> None:
+    api = Api(
+        scenario="version: 1\nrules: [{id: a, when: {op: charge.create, call: 1}, "
+        "then: {decline: account_closed}}]"
+    )
+    account = {"bankCode": "062-000", "accountNumber": "12345678", "accountName": "Ann"}
+    body = {"providerId": DUMMY, "amount": 20, "bankPaymentInformation": account}
+    api.call("POST", "/charge/bank_account", body | {"reference": "bill-1"})
+    api.call("POST", "/charge/bank_account", body | {"reference": reference})
+    assert list(found(api)) == names
+
+
 def test_a_blind_retry_after_a_lost_answer_charges_twice() -> None:
     api = lossy()
     assert charge(api) is None
