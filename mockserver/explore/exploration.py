@@ -172,9 +172,7 @@ class Lab:
         if trial.unforged is not None and was_forgery_taken:
             seen = self._beside_unforged(trial, trial.unforged, seen, runner)
         reference = self.base.reference_of(trial)
-        after = beside_shop(
-            seen.after, seen.end_of_output(), seen.last_entry, was_killed=trial.kills
-        )
+        after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
         faults = [fault.name for _, fault in trial.injections]
         after = beside_fault(after, faults, of_two=reference.of_two)
         after = beside_usual(after, reference, fault_moves_money=trial.moves_money)

@@ -111,11 +111,6 @@ class Trial:
         return next((fault.at for _, fault in self.injections if fault.at in OWN_AXES), "")
 
     @property
-    def kills(self) -> bool:
-        """Whether the command is killed, and run again."""
-        return any(fault.at == CRASH for _, fault in self.injections)
-
-    @property
     def is_race(self) -> bool:
         """Whether chance decides which of two runs goes first: one red run proves nothing."""
         return any(fault.is_at_start for _, fault in self.injections)

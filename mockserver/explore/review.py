@@ -182,26 +182,17 @@ def _has_more_operations(row: FindingRow, end: RunEnd, reference: Reference) -> 
     )
 
 
-def beside_shop(
-    end: RunEnd, printed: bytes, last_entry: int, *, was_killed: bool = False
-) -> RunEnd:
+def beside_shop(end: RunEnd, printed: bytes, last_entry: int) -> RunEnd:
     """The end of a run without the warnings that the shop answers itself: by its books, by what its
     command has ``printed``, and because what came after the ``last_entry`` of the command was asked
-    by another one, such as its nightly job. ``was_killed``: the command was, and run again."""
+    by another one, such as its nightly job. Nor is it warned of what nobody was there to hear."""
     left = [row for row in end.findings if not _is_answered(row, end, printed, last_entry)]
-    if was_killed and end.rows and not end.differing:
-        # The receiver died with the command, and the next one may listen elsewhere. What it was not
-        # told the shop has asked for, as its books show.
-        left = [row for row in left if row["finding"] != "webhook-lost"]
     return replace(end, findings=left)
 
 
-_OF_THE_FAULT = {
-    "hold_lapsed": ("authorisation-forgotten", "wrong-state"),
-    "sent_twice": ("wrong-state",),
-}
-"""The warnings that a fault brings on any client: an authorisation has lapsed just before the call
-that captures it; the copy of a call that a proxy has sent twice is refused."""
+_OF_THE_FAULT = {"sent_twice": ("wrong-state",)}
+"""The warnings that a fault brings on any client: the copy of a call that a proxy has sent twice is
+refused."""
 
 
 def beside_fault(end: RunEnd, faults: Iterable[str], *, of_two: bool) -> RunEnd:
@@ -230,6 +221,8 @@ def _is_answered(row: FindingRow, end: RunEnd, printed: bytes, last_entry: int) 
             return _knows_challenge(row, end, printed)
         case "retry-after-ignored":
             return _is_of_two_commands(row, last_entry)
+        case "webhook-lost":
+            return _had_nobody_to_hear(row)
         case _:
             return False
 
@@ -264,3 +257,10 @@ def _is_of_two_commands(row: FindingRow, last_entry: int) -> bool:
     that nobody has asked to wait."""
     entries = [line["entry"] for line in row["evidence"] if line["entry"]]
     return row["count"] == 1 and bool(entries) and entries[0] <= last_entry < entries[-1]
+
+
+def _had_nobody_to_hear(row: FindingRow) -> bool:
+    """Whether nobody listened at the address of a webhook, at the last of its tries. The receiver
+    has ended with its command, or was killed with it: what comes later the shop must ask for, and
+    its books and money show whether it has. One that listens and fails is still told."""
+    return all("ConnectError" in line["line"] for line in row["evidence"])
