@@ -215,6 +215,9 @@ def _is_answered(row: FindingRow, end: RunEnd, printed: bytes, last_entry: int) 
         case "authorisation-forgotten":
             # Who does not know leaves it to a person, who will look.
             return not _claims_about(row, end).isdisjoint({Claim.HELD, Claim.UNKNOWN})
+        case "doubt-left-open":
+            # It may have asked, and got no answer: a person will.
+            return Claim.UNKNOWN in _claims_about(row, end)
         case "partial-approval-ignored":
             return _leaves_open(_claims_about(row, end))
         case "challenge-ignored":

@@ -640,6 +640,14 @@ def test_who_prints_the_address_of_a_challenge_or_books_it_knows_of_it(
 
 @pytest.mark.parametrize(
     ("state", "is_left"),
+    [("unknown", False), ("pending", True), ("paid", True), ("", True)],
+)
+def test_a_doubt_that_the_books_name_is_left_to_a_person(state: str, is_left: bool) -> None:
+    assert left_after("doubt-left-open", 1, state=state) is is_left
+
+
+@pytest.mark.parametrize(
+    ("state", "is_left"),
     [("unknown", False), ("pending", False), ("shipped", True), ("refunded", True), ("", True)],
 )
 def test_a_part_that_the_books_do_not_call_paid_is_not_ignored(state: str, is_left: bool) -> None:
