@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record, replace
-from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, Fault, InjectionPoint, fault
+from mockserver.explore.failures import FAULTS, OWN_AXES, Fault, InjectionPoint, fault
 from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, OPERATIONS, READS, UNREQUESTED
 
 
