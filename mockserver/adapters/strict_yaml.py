@@ -47,7 +47,7 @@ _DOUBTFUL = re.compile(
 )
 _VALUE_IN_BRACKETS = re.compile(r": *([\[{])[^\[\]{}]*[\]}] $")
 _STRANGE_BREAK = re.compile("[\u0085\u2028\u2029]")
-_PAIRS = re.compile(r"\\(\\*)u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_ESCAPED_PAIRS = re.compile(r"\\(\\*)u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -67,7 +67,9 @@ def read(text: str, file: str) -> tuple[Any, Positions]:
         raise ScenarioRefused(
             [ScenarioProblem(file, *place, "", f"{words}; write it as an escape")]
         )
-    events = yaml.parse(_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader)
+    events = yaml.parse(
+        _ESCAPED_PAIRS.sub(_one_escape, text.removeprefix("\ufeff")), Loader=_Loader
+    )
     try:
         return _Reader(file, events).document()
     except yaml.MarkedYAMLError as problem:
@@ -84,14 +86,18 @@ def _in_words(problem: yaml.MarkedYAMLError, text: str) -> str:
     """Why a text is not YAML, and what was most likely meant there."""
     words = " ".join(part for part in (problem.context, problem.problem) if part)
     lines, mark = text.split("\n"), problem.problem_mark
+    # The parser may give up behind the last line.
     if mark is None or mark.line >= len(lines):
         return words
     line = lines[mark.line]
     # A tab looks like the spaces that YAML wants.
     if line[mark.column : mark.column + 1] == "\t":
         return "got a tab, and only spaces indent a line"
+    # What stands at the place itself is surer than what an earlier line has left open, and that
+    # than an indentation.
     meant = _unquoted(problem, line[: mark.column], line[mark.column :])
-    meant = meant or _left_open(problem, mark.line)
+    if meant is None:
+        meant = _left_open(problem, mark.line)
     if meant is None and _is_misindented(line, problem):
         meant = "is the line indented like its neighbours?"
     return f"{words} - {meant}" if meant is not None else words
@@ -367,9 +373,11 @@ class _Writer(yaml.SafeDumper):
         style = None
         if not isinstance(data, str):
             data = format(data, "f") if isinstance(data, Decimal) else json.dumps(data)
-        elif _NOT_TEXT.fullmatch(data) or _PAIRS.search(data):
+        elif _NOT_TEXT.fullmatch(data) or _ESCAPED_PAIRS.search(data):
+            # Plainly, ``read`` would take it for a number, or make one character of two escapes.
             style = '"'
         elif "\n" in data and not _STRANGE_BREAK.search(data):
+            # A block would lose a strange break; in quotes it is an escape.
             style = "|"
         elif not is_short and _PARAGRAPH.fullmatch(data):
             style = ">"

@@ -80,7 +80,8 @@ def _read_whole(low: int, high: int, value: object) -> int:
 
 def _read_duration(value: object) -> Micros:
     """A duration such as ``5m``. Nothing needs no unit."""
-    if value == "0" or (type(value) is int and value == 0):
+    is_text_of_nothing = isinstance(value, str) and value.strip() == "0"
+    if is_text_of_nothing or (type(value) is int and value == 0):
         return 0
     return parse_duration(str(value))
 
@@ -88,7 +89,7 @@ def _read_duration(value: object) -> Micros:
 def _read_span(value: object) -> tuple[Micros, Micros]:
     """The shortest and the longest time; a duration alone is both."""
     low, _, high = str(value).partition("..")
-    shortest = _read_duration(low.strip() if low.strip() == "0" else low)
+    shortest = _read_duration(low)
     longest = _read_duration(high) if high else shortest
     if longest < shortest:
         raise ValueError(f"got '{value}', wanted the shorter time first, such as 30ms..80ms")

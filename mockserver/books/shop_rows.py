@@ -225,7 +225,8 @@ def _amount(field: str, value: object, currency: Currency | None) -> Decimal | N
 
 def too_exact_for(row: ShopRow, code: str) -> BadRow | None:
     """The fault of a row that names no currency and means this one, where an amount has more digits
-    than it; else None."""
+    than it; else None. ``code`` is the currency of its order, which is known only when rows and
+    charges are compared. The fault is given back, so that all rows are told at once."""
     currency = CURRENCIES[code]
     for field in AMOUNTS:
         amount = getattr(row, field) or ZERO

@@ -184,8 +184,9 @@ def _plan(
         )
     chosen = list(faults or faults_of(None))
     of_own_axes = [fault.name for fault in chosen if fault.at in OWN_AXES]
+    # Seeds draw none of these. By --crash and --twice they are tried besides; named in --faults
+    # they would take the place of what a swarm draws from.
     _refuse_beside("--seeds", seeds, dict.fromkeys(of_own_axes, True))
-    # These are faults that are only tried when they are asked for, by their options or names.
     axes = []
     if crash or restarts:
         axes.append(CRASH)

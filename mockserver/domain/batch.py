@@ -185,10 +185,12 @@ class Batch:
         """The row at a place (from 0) as it stands: one that is open stands as the batch does, and
         has failed with one that broke down."""
         row = self.rows[place]
-        # Nothing to say anew: most rows of a batch that is over.
+        # It is done, or was stored with its batch in this state, as most rows of a batch that is
+        # over.
         if row.status is self.status or row.status in _DONE:
             return row
         if self.status is BatchState.FAILED:
+            # It has failed by now, and waits for nothing any more.
             return replace(row, status=self.status, failure=BROKEN, stalls=None)
         return replace(row, status=self.status)
 

@@ -147,7 +147,8 @@ def _values(
 
 
 def form_of(value: object, run: Run) -> ValueForm:
-    """The form of a value; the name of the run is shown as ``{run}``."""
+    """The form of a value; the name of the run is shown as ``{run}``. Of an object or a list only
+    that it is one, and how long: what is in those that can be compared was looked at one by one."""
     match value:
         case None:
             return ValueForm("null", "null")
@@ -162,6 +163,7 @@ def form_of(value: object, run: Run) -> ValueForm:
         case str():
             return _text(value.replace(run.name, "{run}"), run)
         case _:
+            # ``_ABSENT``: one of the two has no such field.
             return ValueForm("absent", "absent")
 
 

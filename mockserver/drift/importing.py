@@ -55,7 +55,11 @@ class Imported:
 async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros) -> Imported:
     """Make a scenario of exchanges, each of which is tried in a sandbox of this product. Cards
     become test cards, keys are left out, and ids stand for those of earlier answers."""
-    importing = _Import(opening("documented", instant)({}))
+    # With the profile and at the instant at which the example is run again, else it would not come
+    # true there.
+    open_sandbox = opening("documented", instant)
+    no_assumptions = dict[str, object]()
+    importing = _Import(open_sandbox(no_assumptions))
     for place, exchange in enumerate(exchanges, 1):
         await importing.take(place, exchange)
     scenario = {
@@ -169,7 +173,9 @@ def _short(value: object) -> str:
 
 
 def commented(text: str, unlike: Mapping[str, str]) -> str:
-    """The text of a scenario with what was recorded above each of these calls."""
+    """The text of a scenario with a comment above each call that was answered otherwise when it was
+    recorded (``unlike``, in words by the id of the call): the example expects our answer, and its
+    reader sees both. The writer of YAML writes no comments, so they are put between its lines."""
     lines = list[str]()
     for line in text.splitlines(keepends=True):
         call = _CALL.match(line)

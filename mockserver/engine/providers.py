@@ -191,8 +191,9 @@ def taking(step: Step, able: Sequence[Provider], code: str | None) -> Sequence[P
 
 
 def of_checkout(step: Step, checkout: Checkout | None, code: str | None) -> Provider:
-    """The oldest provider in use of a checkout that takes a currency (None: any), else one that
-    simulates any checkout. Raises ``Invalid`` (65)."""
+    """The oldest provider in use of this checkout that takes the currency ``code`` (None: any
+    currency), else one that simulates any checkout, also where none is named. Raises ``Invalid``
+    (65, no provider found)."""
     able = in_use(step.sandbox, Capability.CHECKOUT)
     own = [
         provider

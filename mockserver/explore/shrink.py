@@ -327,12 +327,13 @@ class Stopped(Exception):
 
 def failure_of(seen: Observed, finding: str | None) -> str | None:
     """How a run fails, as a word for the name of a file; None when it does not: by the finding that
-    is looked for, when one is, else by its exit code, else by its first finding of severity
-    error."""
+    is looked for, when one is, else by its exit code, else by its first error. A command that says
+    itself that it failed is shrunk for that; warnings are no failure, as correct clients have
+    some."""
     if finding is not None:
         return finding if finding in _failures(seen) else None
     if seen.ended.exit != 0:
-        return _failures(seen)[0]
+        return _ending(seen)
     errors = (row["finding"] for row in seen.after.findings if row["severity"] == "error")
     return next(errors, None)
 
@@ -340,9 +341,13 @@ def failure_of(seen: Observed, finding: str | None) -> str | None:
 def _failures(seen: Observed) -> list[str]:
     """Every way in which a run fails: its exit code, then its findings. Code 0 is among them, and
     no failure that anybody looks for."""
+    return [_ending(seen), *(row["finding"] for row in seen.after.findings)]
+
+
+def _ending(seen: Observed) -> str:
+    """How its command ended, as a word: one that had to be stopped has no exit code."""
     code = seen.ended.exit
-    ending = "hung" if code is None else f"exit-{code}"
-    return [ending, *(row["finding"] for row in seen.after.findings)]
+    return "hung" if code is None else f"exit-{code}"
 
 
 def _in_words(failure: str) -> str:

@@ -83,7 +83,8 @@ class RepeatedEntries:
 
 
 def _rows_of(call: Call) -> Iterator[tuple[int, str]]:
-    """The first rows of a batch with the numbers of their lines, without its heading."""
+    """The first rows of a batch with the numbers of their lines, without its heading: no more than
+    are remembered to be compared with. A line is taken for a row."""
     text = call.request.get("batch")
     lines = text.splitlines()[: MOST_ROWS + 1] if isinstance(text, str) else []
     for number, line in enumerate(lines[1:], start=2):

@@ -61,6 +61,9 @@ _BACKSLASH, _PERCENT = b"\\%"
 _MOST_ESCAPED = 80_000
 """Bytes of a body in which that is looked for: as many as ``_MOST_READ`` characters may take."""
 
+_LONGEST_VALUE = 30
+"""Characters in which a card number has begun: blanks, a colon and a quote before its digits."""
+
 _AROUND_VALUE = PARTS.encode() + b':"'
 _KEYS = {"x-secretkey", "x-publickey", "authorization", "cookie", "x-admin-token"}
 _READ_BY_HTTP = {
@@ -95,7 +98,7 @@ _UNREAD = frozenset(_KEYS | _READ_BY_HTTP | _OF_TRACERS)
 _MOST_OF_HEADER = 500
 _OWN = frozenset({"cardnumber", "card_number"})
 _LONGEST_PATH = 60
-_LONGEST_TEXT = 1_000_000
+_MOST_OF_BODY = 1_000_000
 _MOST_READ = 10_000
 """Characters of one call that are searched for card numbers field by field."""
 
@@ -168,8 +171,9 @@ class RequestChecks:
 
 def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
     """Whether so many digits stand nowhere but in the field of the card number: then no card number
-    does. Of a body the first million bytes are searched, as a batch may be that long."""
-    if text and not _is_clean_body(text[:_LONGEST_TEXT]):
+    does. Only the first million bytes of a body are searched, as a batch may have ten, and no
+    header whose digits are not the client's own doing: those of HTTP, of tracers, and keys."""
+    if text and not _is_clean_body(text[:_MOST_OF_BODY]):
         return False
     if not _UNREAD.issuperset(headers):
         for name, value in headers.items():
@@ -183,13 +187,13 @@ def is_clean(text: bytes, where: str, headers: Mapping[str, str]) -> bool:
 def _is_clean_body(text: bytes) -> bool:
     """Whether a body has no long run of digits, or one alone where the card number belongs. Digits
     may be escaped, or parted by escapes; these are made single digits first, which can only make
-    runs longer: so nothing is missed."""
+    runs longer: so nothing is missed in as much as is searched field by field afterwards."""
     if _BACKSLASH in text or _PERCENT in text or not text.isascii():
         text = _ESCAPED_DIGIT_OR_GAP.sub(b"0", text[:_MOST_ESCAPED]) + text[_MOST_ESCAPED:]
     runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
     if runs == 1 and (own := _OWN_NUMBER.search(text)) is not None:
         # The one run must begin the value of the card number.
-        number = text[own.end() : own.end() + 30]
+        number = text[own.end() : own.end() + _LONGEST_VALUE]
         return number.translate(_DIGITS_AS_ZEROS, _AROUND_VALUE).startswith(_LONG_RUN)
     return not runs
 

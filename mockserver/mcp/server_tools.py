@@ -357,7 +357,8 @@ def _looking_up(name: str, look_up: Callable[[str | None], str]) -> Tool:
 
 
 def _scenario(name: str | None) -> str:
-    """The text of a shipped scenario, or the list of them."""
+    """The text of a shipped scenario, or the list of them. Raises ``LookupError`` with the reason,
+    which the caller turns into the refusal of the tool."""
     if name is None:
         return "\n".join(f"{known}: {description}" for known, description, _ in shipped())
     try:

@@ -100,13 +100,14 @@ def _is_test(wanted: object) -> bool:
 
 def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
     """The call with the members of earlier answers in its texts, and the names of its headers in
-    lower case. Raises ``LookupError`` naming one that is not there."""
+    lower case, as a server gives them to an application. Of what is expected only the body may
+    name earlier answers. Raises ``LookupError`` naming one that is not there."""
     expect = call.expect
     if expect is not None:
         expect = replace(expect, body=filled(expect.body, answers))
     return replace(
         call,
-        call=filled(call.call, answers).rstrip(),
+        call=filled(call.call, answers),
         body=filled(call.body, answers),
         headers={
             name.lower(): str(filled(value, answers))

@@ -12,7 +12,7 @@ they are built when somebody's own scenario comes, which saves most servers the 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal
 from itertools import accumulate
@@ -295,14 +295,17 @@ def _key(
 
 def _readers(
     key: list[str], operations: frozenset[str], problems: Problems, zone: Zone
-) -> Iterator[Reader]:
-    """What reads each part of a key; a fault where a path leads nowhere."""
+) -> list[Reader]:
+    """What reads each part of a key. A path that leads nowhere is noted as a fault (``problems.at``
+    takes it) and has no reader: of a file with a fault no rule is made."""
+    readers = list[Reader]()
     for index, part in enumerate(key):
         with problems.at("key", index):
             if part == DAY_OF_CLOCK:
-                yield day_reader(zone)
+                readers.append(day_reader(zone))
             else:
-                yield known_path(part, operations).read
+                readers.append(known_path(part, operations).read)
+    return readers
 
 
 def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Plan | None:

@@ -352,7 +352,7 @@ def _is_within(own: Window | None, wanted: Window | None) -> bool:
 
 def _follows(operands: Mapping[str, Any], word: str, wanted: Any) -> bool:
     """Whether what passes a test with some operands passes one operator, as far as that can be
-    known."""
+    known from the operators: a test that names its values was judged before, by trying them."""
     if word == "starts_with":
         return str(operands.get(word, "")).startswith(wanted)
     if word == "ends_with":

@@ -342,6 +342,7 @@ def _config(app: Application, *, fast_lane: bool) -> Config:
     protocol: Any = partial(
         kind,
         most=raise_open_file_limit(),
+        # One for all connections: those that are too many, the oldest first.
         beyond=deque(),
         refuses=app.world.directory.refuses_connection,
     )
@@ -360,6 +361,7 @@ def _config(app: Application, *, fast_lane: bool) -> Config:
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
+    # By ourselves, as uvicorn's server is started without its ``serve``, which would do it.
     config.load()
     return config
 

@@ -131,8 +131,9 @@ class StoreFile:
         return lines_of(self._db, number, part, self._lock)
 
     def keys_with_page(self, page_id: str) -> list[str]:
-        """The keys of the sandboxes in which an object of this id has a page, the oldest first: a
-        fork has the objects of its origin, with their ids. Raises ``Unreadable``."""
+        """The keys of the sandboxes in which an object of this id has a page for payers, whose
+        address names the object and no sandbox. The oldest first: a fork has the objects of its
+        origin, with their ids. Raises ``Unreadable``."""
         try:
             with self._lock:
                 lines = self._db.execute(_SANDBOXES_WITH_PAGE, (page_id,)).fetchall()
@@ -205,8 +206,10 @@ class StoreFile:
                 raise NotWritten(str(problem)) from None
 
     def _begin(self, is_new: bool, *, full: bool) -> None:
-        """Take the lock, for as long as the file is open."""
+        """Set the database up, and take the lock for as long as the file is open."""
         run = self._db.execute
+        # The size of a page counts only before anything is written; locked before it has a log,
+        # SQLite needs no shared memory in a file of its own.
         run(f"PRAGMA page_size = {PAGE}")
         run("PRAGMA locking_mode = EXCLUSIVE")
         run("PRAGMA journal_mode = WAL")
@@ -221,6 +224,7 @@ class StoreFile:
             run(f"PRAGMA application_id = {APPLICATION}")
             run(f"PRAGMA user_version = {FORMAT}")
         run("COMMIT")
+        # The schema, and what a server that was killed has left in its log.
         self._into_file()
 
     def _into_file(self) -> None:

@@ -149,8 +149,12 @@ class Endpoint:
                 # Without a store every sandbox is in memory.
                 if world.store is not None or self.searches:
                     await self.fetch(request)
-                request.known = request.in_use = sandbox = self.authenticate(request)
+                sandbox = self.authenticate(request)
+                # A page may find out later that it is about another sandbox (``known``) than the
+                # one that counts this request.
+                request.known = request.in_use = sandbox
                 if sandbox is not None:
+                    # Until ``__call__`` has sent the answer it is not put away.
                     sandbox.under_way += 1
                     # What is due by now happens before the request does.
                     if not world.runner.visit(sandbox):
