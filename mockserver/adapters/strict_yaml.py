@@ -141,7 +141,9 @@ def _left_open(problem: yaml.MarkedYAMLError, line: int) -> str | None:
 
 def _is_misindented(line: str, problem: yaml.MarkedYAMLError) -> bool:
     """Whether the first word of a line does not continue the map or list before it, or a key runs
-    on a text."""
+    on a text: then a hint at the indentation helps. Where something else stands before the place,
+    or another colon, it is not the indentation that is wrong."""
+    # Without a mark nothing is known of the line: as if something stood there.
     before = line[: problem.problem_mark.column].strip() if problem.problem_mark else "-"
     if str(problem.context).startswith("while parsing a block"):
         return not before

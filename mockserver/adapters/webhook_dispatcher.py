@@ -135,7 +135,10 @@ class WebhookDispatcher:
                 _LOG.warning(words, masked_key(sandbox.key), len(unsent), len(never_tried))
 
     async def _try(self, sandbox: Sandbox, delivery: Delivery) -> None:
-        """Make one try, after those before it for the same object."""
+        """Make one try, after those before it for the same object. What came of it is noted even
+        when this is cancelled meanwhile, as the receiver has got it by then."""
+        # Where time stands still webhooks of different objects keep an order too; those that a
+        # scenario sends together are to meet.
         apart = PATIENCE if sandbox in self._standing_still and not delivery.together else 0.0
         ordering_key = delivery.url, delivery.ordering_key
         receiver = _receiver_of(delivery.url)
@@ -143,7 +146,8 @@ class WebhookDispatcher:
         try:
             async with self._share.place(sandbox, receiver, ordering_key, apart):
                 if self._is_silent(sandbox, receiver):
-                    # It may have come back: then it gets everything in order again.
+                    # It may have come back: if it answers this one in time, the others go in order
+                    # again; else they all go out together.
                     asyncio.get_running_loop().call_later(PATIENCE, self._hurry, sandbox, receiver)
                 if await self._may_be_sent(sandbox):
                     sent = await self._send(sandbox, delivery)

@@ -124,9 +124,10 @@ def agrees(belief: Belief, truth: Figures, *, is_settled: bool = False) -> bool:
     """Whether books and sandbox agree on an order; when ``is_settled``, money that has come is not
     pending.
 
-    What a shop writes about an order is read in the weakest sense that its words have. The first of
-    these that it claims is looked at: that it does not know; a hold of an amount; that no money was
-    taken; that money may still come; else that money was taken. The ``net`` of an order is what was
+    What a shop writes about an order is read in the weakest sense that its words have. One that
+    does not know leaves it to a person, and is right whatever came. An amount that it calls held
+    must be held, whatever else it claims. Then the weakest claim counts: that no money was taken;
+    that money may still come; else that money was taken. The ``net`` of an order is what was
     captured less what was given back. A refund that is on its way (``refunding``) may be booked
     already or not yet, so each of the two nets is right.
     """

@@ -62,8 +62,8 @@ def key_of(charge: Charge) -> OrderKey:
 
 
 def charges_of(sandbox: Sandbox, key: OrderKey) -> Iterator[Charge]:
-    """The charges of an order, from the oldest on; one that is named by its id belongs to whatever
-    order."""
+    """The charges of an order, from the oldest on. Of a row that names a charge by its id, that
+    charge, whatever order it is of: shops that keep no reference keep ids."""
     if key.kind == "charge":
         charge = sandbox.charges.get(key.name)
         if charge is not None:

@@ -139,8 +139,9 @@ class _Import:
     def _note_other_status(
         self, place: int, call: CallMap, exchange: Exchange, answer: Answer
     ) -> None:
-        """Note that a call was recorded with another status; and for the text of the scenario,
-        where it fails on one side only, what was recorded."""
+        """Note that a call was recorded with another status (0: no answer was recorded). A status
+        of another hundred, as a failure that was a success, is told in the text of the scenario
+        too."""
         if exchange.status in (0, answer.status):
             return
         statuses = f"recorded {exchange.status}, answered {answer.status} here"

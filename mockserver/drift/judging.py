@@ -232,11 +232,11 @@ def _other_values(gap: _Gap, chosen: Overrides, profile: Profile) -> Iterator[tu
 
 def _candidates(row: Assumption, hints: Sequence[str]) -> Sequence[object]:
     """The values of a row that are tried; of a text or a number the ``hints``, which the other
-    server has shown."""
+    server has shown. One that the row does not take is refused when it is tried, and left out."""
     allowed = row.kind.allowed
     bounds = re.fullmatch(r"(\d+) to (\d+)", allowed)
     if bounds is not None:
-        # A number may be how long a text is.
+        # A limit shows at its ends; and a number may be how long a text is.
         return [bounds[1], bounds[2], *hints, *map(len, hints)]
     if " | " in allowed:
         return allowed.split(" | ")

@@ -180,7 +180,8 @@ def _check_address(parts: SplitResult, *, is_near: bool) -> None:
 
 
 def _check_key(key: str) -> None:
-    """Refuse a key that does not look like one for tests. Raises ``NotCompared``."""
+    """Refuse a key that does not look like one for tests: a short one could not be masked wherever
+    it appears, and another text no header carries. Raises ``NotCompared``."""
     is_text = key.isascii() and key.isprintable() and key.strip() == key
     if not is_text or len(key) < _SHORTEST_KEY:
         raise NotCompared(f"wanted a key of at least {_SHORTEST_KEY} printable ASCII characters")

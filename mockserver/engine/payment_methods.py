@@ -77,6 +77,7 @@ def checked(step: Step, command: commands.NewMethod, owner: Customer | None = No
     sandbox, faults = step.sandbox, Faults()
     wanted = faults.attempt(_prepared, step, command, faults)
     if isinstance(command, commands.SwitchProvider):
+        # The new method belongs to whom the old one did.
         owner = owner_of(sandbox, sandbox.payment_methods.get(command.payment_method_id))
     if owner is not None:
         in_use = sandbox.payment_methods.count("in_use", owner.customer_id)

@@ -280,7 +280,7 @@ def _escaped(lines: Sequence[str]) -> str:
 
 
 def _word_in(made: Exploration, cell: Cell) -> str:
-    """The verdict on a cell, and what it was before."""
+    """The verdict on a cell, and what it was in the earlier report, if one was given."""
     was = made.was(cell)
     if was is None or was is cell.verdict:
         return word(cell.verdict)

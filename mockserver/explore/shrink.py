@@ -385,6 +385,7 @@ class Shrinking:
         if not plain.has_called:
             raise NotRepeated(f"{no_call(self.runner.argv)}{plain.words}")
         self.report("without any fault: passes")
+        # A fault may make a command retry and wait, but not for ever.
         self.timeout = self.timeout or 10 * plain.ended.seconds + 10
         failure, fired = self._first()
         faults = [fired_fault for fired_fault in fired if fired_fault.is_fault]
@@ -402,6 +403,7 @@ class Shrinking:
 
         try:
             left = minimise(smallest, fails)
+            # It may have failed by chance.
             self._confirm(failure, left)
         except KeyboardInterrupt:
             raise Stopped(

@@ -74,6 +74,7 @@ class UnfinishedPayments:
         if charge is not None and (call.events or call.code is not None):
             self._changed(call, charge)
         if call.op in ("charge.void", "charge.refund"):
+            # One that did not happen has moved no charge: the path alone names it.
             self._cancelled(call, call.path.get("charge_id", ""))
         elif self._to_cancel and charge is not None and call.events:
             self._judge_taken(call, charge)

@@ -301,8 +301,9 @@ class _ControlCall:
 
 
 def _is_of_an_operation(path: str) -> bool:
-    """Whether a path stays on the server, and outside its control API, however it is written: this
-    tool sends the admin token along."""
+    """Whether a path stays on the server, and outside its control API and the door of these tools,
+    however it is written: this tool sends the admin token along. All that begins like one of them
+    is refused, as no operation does."""
     try:
         url = httpx.URL(f"http://server{path}")
     except (httpx.InvalidURL, ValueError):

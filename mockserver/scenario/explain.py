@@ -172,6 +172,7 @@ def _as_notified(op: str, fired: Sequence[Decision], rules: Ruleset) -> list[str
     """What becomes of the webhooks of an operation: the first rule that has fired and says how they
     go, else the rules that each of them will meet. Which of these fires is not known yet: it
     depends on what the webhook will say."""
+    # A delivery is a webhook itself, and causes none.
     if op not in NOTIFYING or op in _DELIVERY:
         return []
     for decision in fired:

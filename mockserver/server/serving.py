@@ -102,7 +102,7 @@ def listen(settings: Settings) -> Listeners:
             tls.append(closing.enter_context(_bind(settings.host, settings.tls_port, "--tls-port")))
             settings = replace(settings, tls_port=tls[0].getsockname()[1])
             # "localhost" is ::1 to some clients and 127.0.0.1 to others, and the SDKs' address
-            # cannot be changed.
+            # cannot be changed. A machine without the other address serves those that it has.
             with contextlib.suppress(CannotListen):
                 if settings.host in ("127.0.0.1", "localhost"):
                     other = "::1" if tls[0].family == socket.AF_INET else "127.0.0.1"
@@ -470,8 +470,10 @@ def reloading(app: Application, log: ServerLog) -> Callable[[], None]:
 async def watch(
     names: Sequence[str], seen: Mapping[str, object], reload: Callable[[], None]
 ) -> None:
-    """Call ``reload`` whenever one of the files differs from what was ``seen`` of it last, until
-    cancelled."""
+    """Call ``reload`` whenever one of the scenario files differs from what was ``seen`` of it last,
+    until cancelled (``--watch``). What was seen comes from whoever has read them, so that a change
+    in between is not missed. They are looked at every so often: the systems' own ways of telling
+    differ, and miss what editors do."""
     while True:
         await asyncio.sleep(EVERY_SECONDS)
         before, seen = seen, stamps(names)

@@ -217,7 +217,8 @@ class SandboxPersister:
                 memory.gather(changes)
         for name, length in self._paged.items():
             table, has_page = getattr(sandbox, name), PAGED[name]
-            # Whether an object has a page is decided when it begins.
+            # A payer comes with the id of an object alone: a row without content says in which
+            # sandbox it is. Whether it has a page is decided when it begins.
             for row in table.rows[length:]:
                 if has_page(row):
                     commit.puts.append((self.number, PAGES, table.id_of(row), b""))

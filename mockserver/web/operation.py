@@ -328,7 +328,8 @@ class OperationEndpoint(Endpoint):
 
     def _unless_repeated(self, act: Callable[[], Reply], request: Request, step: Step) -> Reply:
         """An earlier answer, where a rule or the request's idempotency key wants that, else the
-        reply of ``act``."""
+        reply of ``act``. A rule comes first: it plays a service that repeats itself whatever the
+        key."""
         sandbox = step.sandbox
         # To read again changes nothing, so a key says nothing there.
         by_key = idempotency.HEADER in request.headers and self.route.method != "GET"

@@ -120,8 +120,9 @@ async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
 
 
 def _read_object(parts: deque[bytes]) -> state_document.ReadState:
-    """What a document says that is one object. Raises ``MalformedJson``, ``Invalid`` (90),
-    ``ForeignDocument`` (90)."""
+    """What a document says that is one object; one without content is an empty sandbox. A name
+    that comes twice is refused: one of the two would be lost in silence. Raises
+    ``MalformedJson``, ``Invalid`` (90), ``ForeignDocument`` (90)."""
     raw = b"".join(parts)
     # The body is not kept twice while it is read.
     parts.clear()
