@@ -21,14 +21,28 @@ def main(address: str, *given: str) -> int:
     is_whole = args[:1] == ("-c",) or (args[:1] != () and args[0].endswith(".py"))
     if not is_whole and args[:1] != ("-m",) and args[:2] != ("-u", "-c"):
         posix.execv(sys.executable, [sys.executable, *given])
+    pid = 0
+    early: list[int] = []
+
+    def hand_on(number: int, _: object) -> None:
+        """Hand a signal on; before the module runs, as soon as it does."""
+        if pid:
+            posix.kill(pid, number)
+        else:
+            early.append(number)
+
+    # Before anything is asked for: the module may be ready before this process has its turn again.
+    for number in (SIGINT, SIGTERM, SIGHUP):
+        signal(number, hand_on)
     line = socket(AF_UNIX, SOCK_STREAM)
     line.connect(address)
     asked = marshal.dumps((args if is_whole else args[1:], posix.getcwd(), posix.environ))
     line.sendmsg([len(asked).to_bytes(8, "big")], [(SOL_SOCKET, SCM_RIGHTS, _STREAMS)])
     line.sendall(asked)
     pid = int.from_bytes(line.recv(8), "big")
-    for number in (SIGINT, SIGTERM, SIGHUP):
-        signal(number, lambda number, _: posix.kill(pid, number))
+    if pid:
+        for number in early:
+            posix.kill(pid, number)
     code = int.from_bytes(line.recv(8), "big", signed=True)
     if code < 0:
         signal(-code, SIG_DFL)
