@@ -5,7 +5,7 @@ connection, and no other sandbox would get one. A fixed number for each would wa
 when one is alone. So an owner may take a part of what is still free: the first takes half, say, the
 next half of the rest, and one that holds nothing finds a place nearly always.
 
-Whoever wants a place stands in several lines, one after the other: for its turn (where order
+A task that wants a place waits in several queues, one after the other: for its turn (where order
 counts), for its key, for its thing (a receiver, a name), and last for a share of the places.
 """
 

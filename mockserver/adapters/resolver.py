@@ -2,7 +2,7 @@
 
 The system's own resolver blocks, and may take a minute for a name whose servers are silent. So each
 name is asked in a thread of its own, a limited number of threads is shared fairly by the sandboxes,
-and whoever waits is told after ``DEADLINE`` that there is no answer; the thread goes on, and its
+and a caller is told after ``DEADLINE`` that there is no answer; the thread goes on, and its
 place is taken until it ends.
 """
 
@@ -51,7 +51,7 @@ class Resolver:
         with suppress(socket.gaierror):
             # An address is no name: nobody is asked, so nothing blocks.
             return look_up(host, socket.AI_NUMERICHOST)
-        # Whoever wants the same name meanwhile waits for the same answer.
+        # A caller that wants the same name meanwhile waits for the same answer.
         key = owner, host
         lookup = self._lookups.get(key)
         if lookup is None:

@@ -5,7 +5,7 @@ one sandbox.
 on what that rests. Profile ``documented`` keeps to the words of the service document; ``sdk``
 speaks as the published client libraries expect. A value can be overridden per server, per sandbox
 and per scenario. Code asks ``assumed[KEY]``; a use case asks ``step.assume(KEY)``, which also notes
-the key in the journal, so that whoever wonders at an answer sees on which rows it rests.
+the key in the journal, which shows of each answer on which rows it rests.
 
 A question with one answer, which nothing overrides, is no row. docs/assumptions.md lists it under
 "Settled for good", and docstrings cite it as a settled fact.

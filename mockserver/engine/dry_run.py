@@ -1,6 +1,6 @@
 """What rules would have done to the requests that the journal keeps; nothing changes by it.
 
-Whoever writes a scenario tries it on what the client has just sent, instead of running the client
+The author of a scenario tries it on what the client has just sent, instead of running the client
 again: on which requests each rule fires, and by how little it misses others. The rules are asked
 as they would have been, in the order of the journal, so that counts and chances come out alike.
 

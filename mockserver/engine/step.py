@@ -122,8 +122,8 @@ def _object(sandbox: Sandbox, asked: Asked, about: Mapping[str, object], kind: s
 
 
 def _member(found: object, part: str) -> object:
-    """A field of an object by the name that the API or the code gives it. Rules, and whoever reads
-    their explanations, see no card number and no ccv."""
+    """A field of an object by the name that the API or the code gives it. Rules and their
+    explanations see no card number and no ccv."""
     if isinstance(found, Mapping):
         return found.get(part)
     name = snake(part)
@@ -257,7 +257,7 @@ def objects_of(sandbox: Sandbox, about: Iterable[tuple[str, str]]) -> dict[str, 
 
 
 def unnoted(sandbox: Sandbox, path: Mapping[str, str] | None = None) -> Step:
-    """A step that no journal keeps: somebody looks at a page, which is no call of the API."""
+    """A step that no journal keeps: somebody looks at a page, and no call of the API is made."""
     return Step(sandbox, Asked("page.view", path=path or {}))
 
 

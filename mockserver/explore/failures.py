@@ -358,7 +358,7 @@ def _trait_of_transport(transport: Transport) -> str:
 
 def _trait_of_status(transport: Transport, status: int) -> str:
     """A status in place of the answer. Of 5xx only 503 is told apart, which asks to wait; and the
-    page of a proxy, which is no JSON."""
+    HTML page of a proxy, which a client cannot read as JSON."""
     if transport.doubt is UncertainResult.BAD_GATEWAY:
         return "page"
     is_some_error = status >= 500 and status != UNAVAILABLE

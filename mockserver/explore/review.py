@@ -225,7 +225,7 @@ def _is_answered(row: FindingRow, end: RunEnd, printed: bytes, last_entry: int) 
         case "retry-after-ignored":
             return _is_of_two_commands(row, last_entry)
         case "webhook-lost":
-            return _had_nobody_to_hear(row)
+            return _had_nobody_to_hear(row) and bool(end.rows) and not end.differing
         case _:
             return False
 
@@ -265,5 +265,5 @@ def _is_of_two_commands(row: FindingRow, last_entry: int) -> bool:
 def _had_nobody_to_hear(row: FindingRow) -> bool:
     """Whether nobody listened at the address of a webhook, at the last of its tries. The receiver
     has ended with its command, or was killed with it: what comes later the shop must ask for, and
-    its books and money show whether it has. One that listens and fails is still told."""
+    its books show whether it has. One that listens and fails is still told."""
     return all("ConnectError" in line["line"] for line in row["evidence"])

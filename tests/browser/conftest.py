@@ -166,6 +166,19 @@ def other_site() -> Iterator[Site]:
         thread.join()
 
 
+def rows(page: Any, of: str = "requests") -> Any:
+    """The rows of a list on the control page."""
+    return page.get_by_test_id(of).get_by_role("option")
+
+
+def visit(page: Any, box: Box, where: str = "") -> Any:
+    """The control page of a sandbox, once it hears of what happens there."""
+    page.goto(f"{box.url}/__admin/?sandbox={box.sandbox_id}#{where}")
+    expect = needs.library("playwright.sync_api").expect
+    expect(page.get_by_test_id("live")).to_have_text("live")
+    return page
+
+
 def fields(page: Any, kind: str = "card") -> Any:
     """What a payer types into: it stands in a frame of the server."""
     return page.frame_locator(f"[data-testid=payfurl-{kind}]")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.browser.conftest import Box, client
+from tests.browser.conftest import Box, client, rows, visit
 
 expect = needs.library("playwright.sync_api").expect
 
@@ -20,16 +20,6 @@ LOOK_AWAY = """hidden => {
   Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
   document.dispatchEvent(new Event("visibilitychange"));
 }"""
-
-
-def rows(page: Any, of: str = "requests") -> Any:
-    return page.get_by_test_id(of).get_by_role("option")
-
-
-def visit(page: Any, box: Box, where: str = "") -> Any:
-    page.goto(f"{box.url}/__admin/?sandbox={box.sandbox_id}#{where}")
-    expect(page.get_by_test_id("live")).to_have_text("live")
-    return page
 
 
 def test_any_number_of_tabs_can_be_open(page: Any, sandbox: Box) -> None:

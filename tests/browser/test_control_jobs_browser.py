@@ -20,7 +20,18 @@ from mockserver.explore.report import as_json
 from mockserver.explore.trial import InjectionPoint
 from mockserver.explore.verdicts import Verdict
 from tests import needs, warm
-from tests.browser.conftest import NARROW, PATIENCE_MS, ROOT, WIDE, Box, accessible, client, serving
+from tests.browser.conftest import (
+    NARROW,
+    PATIENCE_MS,
+    ROOT,
+    WIDE,
+    Box,
+    accessible,
+    client,
+    rows,
+    serving,
+    visit,
+)
 
 expect = needs.library("playwright.sync_api").expect
 
@@ -48,16 +59,6 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
         box.charge(capture=False, reference="طلب-٨", colour="red")
         box.charge(reference=LONG)
         yield box
-
-
-def rows(page: Any, of: str = "requests") -> Any:
-    return page.get_by_test_id(of).get_by_role("option")
-
-
-def visit(page: Any, box: Box, where: str = "") -> Any:
-    page.goto(f"{box.url}/__admin/?sandbox={box.sandbox_id}#{where}")
-    expect(page.get_by_test_id("live")).to_have_text("live")
-    return page
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests import needs
-from tests.browser.conftest import Box, client, serving
+from tests.browser.conftest import Box, client, rows, serving, visit
 
 expect = needs.library("playwright.sync_api").expect
 
@@ -26,16 +26,6 @@ def short(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
 
 
 TOP = "(row) => row.getBoundingClientRect().top"
-
-
-def rows(page: Any) -> Any:
-    return page.get_by_test_id("requests").get_by_role("option")
-
-
-def visit(page: Any, box: Box, where: str = "") -> Any:
-    page.goto(f"{box.url}/__admin/?sandbox={box.sandbox_id}#{where}")
-    expect(page.get_by_test_id("live")).to_have_text("live")
-    return page
 
 
 def ask(box: Box, times: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from mockserver.engine.sandbox import sandbox_id_of
 from mockserver.scenario.operations import OPERATIONS
 from tests import needs
-from tests.browser.conftest import Box, Site, accessible, client, serving
+from tests.browser.conftest import Box, Site, accessible, client, rows, serving
 
 expect = needs.library("playwright.sync_api").expect
 
@@ -24,10 +24,6 @@ def control(page: Any, sandbox: Box) -> Any:
     expect(page.get_by_test_id("live")).to_have_text("live")
     expect(rows(page)).to_have_count(1)
     return page
-
-
-def rows(page: Any, of: str = "requests") -> Any:
-    return page.get_by_test_id(of).get_by_role("option")
 
 
 def write(control: Any, text: str) -> None:

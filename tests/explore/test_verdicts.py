@@ -654,15 +654,29 @@ def test_a_part_that_the_books_do_not_call_paid_is_not_ignored(state: str, is_le
     assert left_after("partial-approval-ignored", 1, state=state) is is_left
 
 
+NOBODY = "ConnectError: All connection attempts failed"
+
+
 @pytest.mark.parametrize(
-    ("end_of_try", "is_left"),
-    [("ConnectError: All connection attempts failed", False), ("500", True), ("ReadTimeout", True)],
-    ids=["nobody listens any more", "it refuses", "it hangs"],
+    ("end_of_try", "has_books", "differs", "is_left"),
+    [
+        (NOBODY, True, False, False),
+        (NOBODY, False, False, True),
+        (NOBODY, True, True, True),
+        ("500", True, False, True),
+        ("ReadTimeout", True, False, True),
+    ],
+    ids=["nobody listens any more", "no books", "books differ", "it refuses", "it hangs"],
 )
-def test_a_webhook_is_lost_by_a_receiver_that_is_there(end_of_try: str, is_left: bool) -> None:
+def test_a_webhook_that_nobody_could_hear_is_not_lost_where_the_books_agree(
+    end_of_try: str, has_books: bool, differs: bool, is_left: bool
+) -> None:
     line = f"webhook w_1  transaction.status.changed ch_1 try 6: {end_of_try}"
-    row = told_row("webhook-lost", severity="warning") | {"evidence": [{"line": line, "entry": 4}]}
-    assert bool(beside_shop(RunEnd(PAID, [row]), b"", 3).findings) is is_left
+    found = [told_row("webhook-lost", severity="warning") | {"evidence": [{"line": line}]}]
+    found += [told_row("charged-but-unpaid")] if differs else []
+    rows = [{"reference": "order-1", "paid": 20}] if has_books else []
+    left = beside_shop(RunEnd(PAID, found, rows=rows), b"", 3).findings
+    assert ("webhook-lost" in [row["finding"] for row in left]) is is_left
 
 
 @pytest.mark.parametrize(
