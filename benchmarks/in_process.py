@@ -48,9 +48,9 @@ class Asking:
     def __init__(self) -> None:
         from mockserver import Settings
         from mockserver.web.app import create_app
-        from mockserver.web.request import asked
+        from mockserver.web.request import call_app
 
-        self._app, self._asked = create_app(Settings(journal_limit=1_000)), asked
+        self._app, self._asked = create_app(Settings(journal_limit=1_000)), call_app
         self._created = 0
         answers = [self._post(b"ten-%d" % (number // 10)) for number in range(STORED)]
         self._ids = [json.loads(answer)["chargeId"] for answer in answers]
