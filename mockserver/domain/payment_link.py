@@ -123,11 +123,9 @@ def check_types(words: Sequence[str] | None, faults: Faults) -> tuple[LinkPaymen
     return tuple(types)
 
 
-def check_image(image: str | None, most_bytes: int, faults: Faults) -> None:
+def check_image(image: str, most_bytes: int, faults: Faults) -> None:
     """A fault (90) for an image that is not a base64 data URI of an image, or is larger than
     ``most_bytes`` when decoded."""
-    if image is None:
-        return
     head, comma, data = image.partition(",")
     kind, _, encoding = head.lower().partition(";")
     wanted = "wanted a data URI such as data:image/png;base64,..."

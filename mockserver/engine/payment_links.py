@@ -42,7 +42,9 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     if command.limit is not None and command.limit < 1:
         faults.wrong("LimitPayments", f"got {command.limit}, wanted 1 or more")
     types = check_types(command.allowed_types, faults)
-    check_image(command.image, step.assume("link.image_maximum"), faults)
+    if command.image is not None:
+        # A link without one rests on no assumption about images.
+        check_image(command.image, step.assume("link.image_maximum"), faults)
     if command.redirect_url is not None and not is_web_address(command.redirect_url):
         faults.wrong("RedirectUrl", "wanted an absolute http or https address")
     faults.refuse()

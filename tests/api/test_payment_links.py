@@ -178,6 +178,14 @@ def test_an_image_may_be_as_large_as_the_assumption_says() -> None:
         assert refused["details"]["Image"] == f"got {length} bytes, wanted at most 20"
 
 
+def test_only_a_link_with_an_image_rests_on_the_assumption_about_images(api: Api) -> None:
+    make(api)
+    make(api, image="data:image/png;base64,eA==")
+    entries = api.get("/__admin/journal").body["entries"]
+    assumed = ["link.image_maximum" in entry["assumptions"] for entry in entries]
+    assert sorted(assumed) == [False, True]
+
+
 def test_links_are_listed_newest_first_without_limit_and_skip(api: Api) -> None:
     ids = []
     for title in ("b", "a", "c"):
