@@ -250,8 +250,9 @@ def rules_of(faults: Sequence[FiredFault]) -> list[dict[str, Any]]:
 
 
 def _repeating(calls: Mapping[FaultPlace, Sequence[FiredFault]]) -> dict[str, Any]:
-    """A rule for calls that get the answer of the first of them again, with what else strikes
-    each."""
+    """A rule for calls that get one answer, with what else strikes each. The first of ``calls``
+    acts as usual, though its step says ``replay`` too: by that its answer is kept, and the others
+    get it again. It is kept by rule and key, so all of them stand in one rule."""
     first = next(iter(calls))
     steps = [
         {_REPLAY: True, **{fault.level: fault.what for fault in faults}}

@@ -107,6 +107,7 @@ class Folders:
         if os.path.basename(program) == program:
             # A bare name is looked for in the PATH alone, as the system does that runs it.
             file = shutil.which(program)
+            # It may find a pipe or a device, which nobody can run.
             return file is not None and os.path.isfile(file)
         path = folder / program
         return os.path.isfile(path) and self._may_run(path)

@@ -513,6 +513,8 @@ class GuardedProtocol(HttpToolsProtocol):
     def _send_refusal(self) -> None:
         """Send the refusal, and say that nothing more comes; hang up when the client has had time
         to read it."""
+        # Empty where an answer has begun: a refusal behind it would pass for a part of it
+        # (``_drop_newest``).
         if self._refusal:
             self.transport.write(self._refusal)
         if self.ended or not self.transport.can_write_eof():

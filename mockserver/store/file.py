@@ -224,7 +224,8 @@ class StoreFile:
             run(f"PRAGMA application_id = {APPLICATION}")
             run(f"PRAGMA user_version = {FORMAT}")
         run("COMMIT")
-        # The schema, and what a server that was killed has left in its log.
+        # By now the log holds the schema, and what a server that was killed has left there. Both go
+        # into the file before its first commit is counted.
         self._into_file()
 
     def _into_file(self) -> None:
