@@ -359,7 +359,9 @@ class JournalPart(Part):
         for first in range(0, len(steps), BLOCK):
             block = list(chain.from_iterable(steps[first : first + BLOCK]))
             changes.put(self._STORIES, block[-1].number, block)
-        self._cut, self._written = dropped, max(dropped, self._written)
+        self._cut = dropped
+        # Those that were never stored are not to be stored any more.
+        self._written = max(dropped, self._written)
         changes.cut(self.name, dropped)
         forgotten = dropped
         if stories.oldest:

@@ -169,6 +169,7 @@ class SandboxPersister:
         # As they were written last, of the head a hash.
         self._settled = settled
         self._head: int | None = None
+        # The config whose scenarios ``_settled`` has the places of; None while nothing is written.
         self._config = sandbox.config if settled is not None else None
         # How many rows of each table were looked at for a page.
         self._paged = dict.fromkeys(PAGED, 0)
@@ -222,7 +223,8 @@ class SandboxPersister:
 
     def gather(self, commit: Commit) -> None:
         """Put the changes since the last commit into one."""
-        changes, sandbox = Changes(commit, self.number), self.sandbox
+        sandbox = self.sandbox
+        changes = Changes(commit, self.number)
         for part in (*self._changed_parts, *self._asked):
             part.gather(changes)
         self._changed_parts.clear()
@@ -231,7 +233,8 @@ class SandboxPersister:
             if memory.memory or memory.known:
                 memory.gather(changes)
         for name, length in self._paged.items():
-            table, has_page = getattr(sandbox, name), PAGED[name]
+            table = getattr(sandbox, name)
+            has_page = PAGED[name]
             # A payer comes with the id of an object alone: a row without content says in which
             # sandbox it is. Whether it has a page is decided when it begins, so rows that were
             # looked at once are not looked at again.
@@ -298,24 +301,28 @@ class SandboxPersister:
     def load(self, stored: StoredRows) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises
         ``DamagedSandbox``."""
-        sandbox, cards = self.sandbox, self.sandbox.cards
+        sandbox = self.sandbox
+        cards = sandbox.cards
         with _naming(HEAD):
             [(_, plain)] = stored[HEAD]
             head: Head = read_plain(Head, plain, cards)
             self._take_tallies(head.tallies)
-        for observer in sandbox.observers:
-            observer.take_counters(head.judged)
+            for observer in sandbox.observers:
+                observer.take_counters(head.judged)
         for part in self.parts:
             with _naming(part.name):
                 part.load(stored, cards)
         for name in ROW_CLASSES:
-            got, wanted = len(getattr(sandbox, name)), head.lengths[name]
+            got = len(getattr(sandbox, name))
             with _naming(name):
+                # Rows that were cut off the end of the file would leave no other trace.
+                wanted = head.lengths[name]
                 if got != wanted:
                     raise ValueError(f"{got} rows, wanted {wanted}")
         # It saves memory while many rows are read, and would hold them for good.
         cards.alike.clear()
-        self._take_head(head)
+        with _naming(HEAD):
+            self._take_head(head)
 
     def _take_head(self, head: Head) -> None:
         """Take over the small things, when all rows are there."""
@@ -458,5 +465,6 @@ def next_due(sandbox: Sandbox) -> Micros | None:
     answered."""
     if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
         return EARLIEST
+    # A heap: its first entry is the earliest.
     entries = sandbox.schedule.entries
     return entries[0].at if entries else None

@@ -123,7 +123,8 @@ class Store(SandboxStorage):
         self._index = {stored.key: stored for stored in file.sandboxes}
         self._persisters: dict[str, SandboxPersister] = {}
         # What is being written, and what comes after it.
-        self._writing, self._next = _Round(), _Round()
+        self._writing = _Round()
+        self._next = _Round()
         self._growing: set[Sandbox] = set()
         self._dropped: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
@@ -451,11 +452,14 @@ class Store(SandboxStorage):
     def _end(self, failed: str | None) -> None:
         """A commit has ended: those who wait hear of it, and what it held of growing sandboxes is
         written on."""
-        ended, self._writing = self._writing, _Round()
+        ended = self._writing
+        self._writing = _Round()
+        # A sandbox that this commit completes grew until it was written.
+        self._growing = ended.growing
         if failed is not None:
             self._take_back(ended)
-        # A sandbox that this commit completes grew until it was written.
-        self._growing = ended.growing if failed is None else set()
+            # They have left the memory: nothing of them is written on.
+            self._growing = set()
         self._next.sandboxes.update(dict.fromkeys(self._growing))
         for end in ended.waiting:
             if not end.done():
@@ -477,8 +481,10 @@ class Store(SandboxStorage):
         """What is to be written, and what the index says of it afterwards; sandboxes with more to
         write are ``growing`` then. Other requests are served meanwhile: a reset of all changes many
         sandboxes."""
-        commit, sandboxes = Commit(), list[StoredSandbox]()
-        growing, deleted = self._writing.growing, self._writing.deleted
+        commit = Commit()
+        sandboxes: list[StoredSandbox] = []
+        growing = self._writing.growing
+        deleted = self._writing.deleted
         for key in deleted:
             # A commit that was on its way when it was deleted has named it in the index again.
             deleted[key] = self._index.pop(key, deleted[key])
@@ -517,7 +523,8 @@ class Store(SandboxStorage):
     def _gather(self, persister: SandboxPersister, commit: Commit) -> StoredSandbox | None:
         """Put the changes of a sandbox into a commit: what the index says of it afterwards, None
         when that is only a part of a large new one."""
-        sandbox, key = persister.sandbox, persister.sandbox.key
+        sandbox = persister.sandbox
+        key = sandbox.key
         known = self._index.get(key)
         is_new = known is None or known.number != persister.number
         if is_new and persister.gather_some(commit, SLICE):
