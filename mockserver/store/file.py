@@ -87,6 +87,7 @@ class StoreFile:
         numbers: set[int] = set()
         is_new = make_or_find(self.path)
         if not is_new:
+            # A large one would take seconds: its sandboxes are checked as they are read.
             is_small = self.path.stat().st_size <= CHECKED
             self.sandboxes, numbers = examined(self.path, whole=whole or is_small)
             for beside in ("", "-wal", "-shm"):
@@ -152,7 +153,8 @@ class StoreFile:
         self._in_log += PAGE * deleted
         self.shorten_log()
         if deleted < SLICE:
-            # Those were the last of it.
+            # Those were the last of it. Not ``pop``: a commit of another thread may have added a
+            # number meanwhile.
             self._garbage.remove(number)
         return bool(self._garbage)
 

@@ -23,7 +23,7 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
+from typing import Protocol
 from weakref import WeakSet
 from zlib import crc32
 
@@ -57,8 +57,16 @@ sandbox when it is read."""
 SLICE = 5_000
 """Lines that are read, or deleted without a sandbox, while others wait for the file."""
 
-OPEN_FILES: WeakSet[Any] = WeakSet()
-"""The stores that this process has open, each with its ``place``."""
+
+class OpenFile(Protocol):
+    """A store that is open. ``place`` is the same by whatever path it was opened (``place_of``)."""
+
+    place: tuple[int, int]
+
+
+OPEN_FILES: WeakSet[OpenFile] = WeakSet()
+"""The stores that this process has open. SQLite's lock keeps other processes out, and this set a
+second store of the same process, such as an application in a test."""
 
 _VERSION_BITS = 0xFFFF
 """Format 4 kept something else above these bits."""
@@ -83,6 +91,8 @@ _BESIDE = 32_768
 """Bytes that the database needs beside a file to open it."""
 
 _TAKEN = ("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")
+"""Beginnings of the names of errors when another process has the file."""
+
 _UNUSABLE = (
     "SQLITE_CANTOPEN",
     "SQLITE_READONLY",
@@ -91,6 +101,7 @@ _UNUSABLE = (
     "SQLITE_IOERR",
     "SQLITE_AUTH",
 )
+"""When disk or rights are at fault. Any other error means that the file is damaged."""
 
 
 class StoreRefused(MockserverError):
@@ -159,7 +170,7 @@ def examined(path: Path, *, whole: bool = True) -> tuple[list[StoredSandbox], se
                 raise ValueError("lines of a sandbox that has no number")
             return index, numbers
         except (sqlite3.Error, ValueError, TypeError) as problem:
-            if getattr(problem, "sqlite_errorname", "").startswith((*_TAKEN, *_UNUSABLE)):
+            if _name_of(problem).startswith((*_TAKEN, *_UNUSABLE)):
                 # That says nothing of what is in the file: ``_reading`` has words for it.
                 raise
             raise StoreDamaged(f"{path} is damaged: {_words(problem)}; {_readable(db)}") from None
@@ -256,7 +267,7 @@ def lines_of(
     parts: dict[str, PartRows] = {}
     # Each time from behind the last line that was read: others may write between two times.
     last_part: str = part or ""
-    last_key: object = -1
+    last_key: int | str = -1
     to_part = part or _LAST_PART
     try:
         while True:
@@ -274,7 +285,7 @@ def lines_of(
         raise Unreadable(str(problem)) from None
 
 
-def _check_line(sandbox: int, part: str, key: Any, line: object, written: int) -> None:
+def _check_line(sandbox: int, part: str, key: int | str, line: object, written: int) -> None:
     """Raises ``ValueError`` for a line whose sum is another than the ``written`` one."""
     if type(line) is not bytes or sum_of_line(sandbox, part, key, line) != written:
         raise ValueError(f"line {key} of {part}")
@@ -297,15 +308,20 @@ def named_failures(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, UnicodeDecodeError) as problem:
-        # An error of the module itself has no code.
-        code = getattr(problem, "sqlite_errorname", "")
-        if code.startswith(_TAKEN):
+        name = _name_of(problem)
+        if name.startswith(_TAKEN):
             raise _in_use(path) from None
-        if code.startswith(_UNUSABLE):
+        if name.startswith(_UNUSABLE):
             raise StoreRefused(
                 f"{path} cannot be used: {_full(path) or problem}; it was not changed"
             ) from None
         raise StoreDamaged(f"{path} is damaged: {_words(problem)}; it was not changed") from None
+
+
+def _name_of(problem: Exception) -> str:
+    """The name that SQLite gives an error, such as ``SQLITE_BUSY``; none of one that Python's own
+    module has raised."""
+    return getattr(problem, "sqlite_errorname", "")
 
 
 def _full(path: Path) -> str | None:
@@ -322,7 +338,11 @@ def _full(path: Path) -> str | None:
 
 def _words(problem: Exception) -> str:
     """What is wrong, without quoting a text that may be a key."""
-    return "a text in it is not UTF-8" if "UTF-8" in str(problem).upper() else str(problem)
+    words = str(problem)
+    # SQLite quotes the text that it could not decode.
+    if "UTF-8" in words.upper():
+        return "a text in it is not UTF-8"
+    return words
 
 
 def make_or_find(path: Path) -> bool:
@@ -333,7 +353,7 @@ def make_or_find(path: Path) -> bool:
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         except OSError as problem:
-            where = path.parent if not path.parent.is_dir() else path
+            where = path if path.parent.is_dir() else path.parent
             raise StoreRefused(f"{path} cannot be made: {where}: {problem.strerror}") from None
         return True
     if not os.access(path, os.R_OK | os.W_OK) or not os.access(path.resolve().parent, os.W_OK):

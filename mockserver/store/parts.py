@@ -22,12 +22,13 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heapify
 from itertools import chain, groupby, islice
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mockserver.domain.batch import Batch, BatchRow
 from mockserver.domain.cards import CardNumber
 from mockserver.domain.delivery import Delivery
 from mockserver.domain.record import replace
+from mockserver.domain.states import BatchState
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import STEP_ROWS, LateRows, Table
@@ -155,7 +156,7 @@ class TablePart(NotedPart):
         changed_parts[self] = None
         table.listeners += (self._hear,)
 
-    def _hear(self, _: Table[Any], row: Any, __: Any) -> None:
+    def _hear(self, _table: Table[Any], row: Any, _before: object) -> None:
         """A row is new, or has another content; which one it had before does not matter."""
         self.note(row.seq, _IN_TABLE)
 
@@ -195,14 +196,15 @@ class TablePart(NotedPart):
 def _id_in(line: bytes) -> str:
     """The id of a row, the first field of its line: ``{"charge_id":"...", ...``. The rest of the
     line is not read: that waits until somebody looks at the row."""
-    row_id = line.split(b'"', 4)[3]
+    _, _name, _, row_id, _ = line.split(b'"', 4)
     if b"\\" in row_id:
-        # Something in it is escaped.
-        return str(next(iter(plain_of(line).values())))
+        # Something in it is escaped, perhaps the quote at which the line was split.
+        fields = plain_of(line)
+        return str(next(iter(fields.values())))
     return row_id.decode()
 
 
-_NOTHING: dict[Any, tuple[int, Any]] = {}
+_NOTHING: dict[Any, tuple[int, object]] = {}
 """What is known of a memory that was never written: most are empty, and need no dictionary."""
 
 
@@ -239,7 +241,8 @@ class MemoryPart(Part):
         place), or have moved to the end; drop those that the memory has forgotten."""
         if self.known is _NOTHING:
             self.known = {}
-        memory, known, number_before = self.memory, self.known, 0
+        memory, known = self.memory, self.known
+        number_before = 0
         for key, value in memory.items():
             number, stored_value = known.get(key, (0, None))
             # A new entry has no number yet, one that has moved to the end a lower one.
@@ -253,8 +256,10 @@ class MemoryPart(Part):
                 known[key] = number, value
                 changes.put(self.name, number, (key, self._write(value)))
             number_before = number
+        # All of the memory is known by now, so more of them means that it has forgotten some.
         if len(known) > len(memory):
-            for key in [key for key in known if key not in memory]:
+            forgotten = [key for key in known if key not in memory]
+            for key in forgotten:
                 number, _ = known.pop(key)
                 changes.drop(self.name, number)
 
@@ -328,9 +333,13 @@ class JournalPart(Part):
         """Put the new entries in blocks, and let go of those that the journal has dropped. What
         they say of objects is kept longer, and must be stored before they go."""
         dropped = self._journal.dropped
-        # Some at a time, or at once those of entries that were dropped before they were stored.
-        was_not_stored = dropped > self._written and len(self._journal.stories) > 0
-        if dropped - self._cut >= BLOCK or was_not_stored:
+        # By the block, so that few commits write stories: until then the rows of dropped entries
+        # stay in the file, and their changes are read from these.
+        is_block_full = dropped - self._cut >= BLOCK
+        # Entries that were dropped before any commit had them have no row, as under a small limit
+        # of the journal: their changes are nowhere in the file yet.
+        has_unstored = dropped > self._written and len(self._journal.stories) > 0
+        if is_block_full or has_unstored:
             self._put_stories(changes, dropped)
         new = list(islice(self._journal.since(self._written), most))
         for first in range(0, len(new), BLOCK):
@@ -350,9 +359,14 @@ class JournalPart(Part):
         for first in range(0, len(steps), BLOCK):
             block = list(chain.from_iterable(steps[first : first + BLOCK]))
             changes.put(self._STORIES, block[-1].number, block)
-        self._cut, self._written = dropped, max(dropped, self._written)
+        self._cut = dropped
+        # Those that were never stored are not to be stored any more.
+        self._written = max(dropped, self._written)
         changes.cut(self.name, dropped)
-        forgotten = min(stories.oldest - 1, dropped) if stories.oldest else dropped
+        forgotten = dropped
+        if stories.oldest:
+            # Of later ones the stories still know something.
+            forgotten = min(stories.oldest - 1, dropped)
         changes.cut(self._STORIES, forgotten)
 
     def load(self, stored: StoredRows, cards: CardRegistry) -> None:
@@ -379,8 +393,8 @@ class BatchPart(Part):
 
     def __init__(self, table: Table[Batch]) -> None:
         self._table = table
-        self._stored: list[tuple[object, ...]] = []
-        """What of each batch that changes was stored, by its place; empty before the first time."""
+        self._stored: list[_Progress | None] = []
+        """How far each batch was when it was stored, by its place; None while nothing of it is."""
 
     def __len__(self) -> int:
         return sum(len(batch.rows) for batch in self._new_batches())
@@ -396,8 +410,9 @@ class BatchPart(Part):
             if most <= 0:
                 break
             most -= len(batch.rows)
-            # Unlike any progress: its line follows below.
-            self._stored.append(())
+            # Its line follows below, with those of the batches that have moved.
+            self._stored.append(None)
+            # All rows are written now: from here on the batch notes which of them move.
             batch.take_moved_rows()
             self._put_rows(changes, batch, range(len(batch.rows)))
         for batch, stored in zip(self._table.rows, self._stored, strict=False):
@@ -436,9 +451,18 @@ class BatchPart(Part):
             self._stored.append(_progress_of(batch))
 
 
-def _progress_of(batch: Batch) -> tuple[object, ...]:
-    """What changes of a batch and its rows: none of these moves without one of them."""
-    return batch.status, batch.success, batch.failure, batch.stalled
+class _Progress(NamedTuple):
+    """What of a batch changes as it is worked on. None of its rows moves without one of these."""
+
+    status: BatchState
+    success: int
+    failure: int
+    stalled: int | None
+
+
+def _progress_of(batch: Batch) -> _Progress:
+    """How far a batch is."""
+    return _Progress(batch.status, batch.success, batch.failure, batch.stalled)
 
 
 class RuleKeysPart(NotedPart):
@@ -457,10 +481,13 @@ class RuleKeysPart(NotedPart):
         """Note what differs between the keys that are stored and those that count now. A key that
         is in both goes on with the counters that it has, as its rule has the same text."""
         self._tallies = self._director.tallies
-        counted = {
-            (rule, key): None for rule, tally in self._tallies.rules.items() for key in tally.keys
-        }
-        for rule_key in self._numbers.keys() - counted.keys():
+        # In the order in which they were counted, so that the same requests write the same file.
+        counted: dict[tuple[str, str], None] = {}
+        for rule, tally in self._tallies.rules.items():
+            for key in tally.keys:
+                counted[rule, key] = None
+        gone = [rule_key for rule_key in self._numbers if rule_key not in counted]
+        for rule_key in gone:
             self.note(self._numbers.pop(rule_key), None)
         for rule, key in counted:
             if (rule, key) not in self._numbers:
@@ -469,7 +496,8 @@ class RuleKeysPart(NotedPart):
     def _count(self, rule: str, key: str | None) -> None:
         """A rule has counted for a key; None: it begins anew, without any."""
         if key is None:
-            for rule_key in [known for known in self._numbers if known[0] == rule]:
+            keys_of_rule = [known for known in self._numbers if known[0] == rule]
+            for rule_key in keys_of_rule:
                 self.note(self._numbers.pop(rule_key), None)
             return
         number = self._numbers.get((rule, key))

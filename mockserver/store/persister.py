@@ -23,10 +23,13 @@ from typing import Any, TypeAlias
 
 from mockserver.assumptions import Assumed, Profile
 from mockserver.domain.batch import Batch
+from mockserver.domain.charge import Charge
 from mockserver.domain.clock import EARLIEST, Clock, Micros
 from mockserver.domain.ids import Seed
+from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.record import mutable
 from mockserver.domain.states import DeliveryState
+from mockserver.domain.token import Token
 from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import Beginning, SandboxConfig
@@ -71,10 +74,21 @@ _TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
 DERIVED = frozenset({"holding", "key", "public_key", "under_way"})
 """Attributes of a sandbox that follow from what is stored, or mean nothing between two steps."""
 
+
+def _is_challenged(row: Charge | Token) -> bool:
+    """A charge or token has the page of a 3-D Secure challenge, if it is to be challenged."""
+    return row.challenged
+
+
+def _always(_link: PaymentLink) -> bool:
+    """Every payment link is a page."""
+    return True
+
+
 PAGED: Mapping[str, Callable[[Any], bool]] = {
-    "charges": attrgetter("challenged"),
-    "payment_links": lambda link: True,
-    "tokens": attrgetter("challenged"),
+    "charges": _is_challenged,
+    "payment_links": _always,
+    "tokens": _is_challenged,
 }
 """Tables whose objects have pages at addresses without a key, and which of the objects begin with
 one. A browser brings no key, so the store must find the sandbox by the object's id."""
@@ -155,7 +169,9 @@ class SandboxPersister:
         # As they were written last, of the head a hash.
         self._settled = settled
         self._head: int | None = None
+        # The config whose scenarios ``_settled`` has the places of; None while nothing is written.
         self._config = sandbox.config if settled is not None else None
+        # How many rows of each table were looked at for a page.
         self._paged = dict.fromkeys(PAGED, 0)
         # Which of the parts have changes that say so themselves; the others are asked each time.
         changed: ChangedParts = {}
@@ -207,18 +223,21 @@ class SandboxPersister:
 
     def gather(self, commit: Commit) -> None:
         """Put the changes since the last commit into one."""
-        changes, sandbox = Changes(commit, self.number), self.sandbox
+        sandbox = self.sandbox
+        changes = Changes(commit, self.number)
         for part in (*self._changed_parts, *self._asked):
             part.gather(changes)
         self._changed_parts.clear()
-        # Most memories are empty throughout.
         for memory in self._memories:
+            # Most are empty throughout.
             if memory.memory or memory.known:
                 memory.gather(changes)
         for name, length in self._paged.items():
-            table, has_page = getattr(sandbox, name), PAGED[name]
+            table = getattr(sandbox, name)
+            has_page = PAGED[name]
             # A payer comes with the id of an object alone: a row without content says in which
-            # sandbox it is. Whether it has a page is decided when it begins.
+            # sandbox it is. Whether it has a page is decided when it begins, so rows that were
+            # looked at once are not looked at again.
             for row in table.rows[length:]:
                 if has_page(row):
                     commit.puts.append((self.number, PAGES, table.id_of(row), b""))
@@ -282,42 +301,52 @@ class SandboxPersister:
     def load(self, stored: StoredRows) -> None:
         """Take over what was stored, into a sandbox that has just been opened. Raises
         ``DamagedSandbox``."""
-        sandbox, cards = self.sandbox, self.sandbox.cards
+        sandbox = self.sandbox
+        cards = sandbox.cards
         with _naming(HEAD):
             [(_, plain)] = stored[HEAD]
             head: Head = read_plain(Head, plain, cards)
             self._take_tallies(head.tallies)
-        for observer in sandbox.observers:
-            observer.take_counters(head.judged)
+            for observer in sandbox.observers:
+                observer.take_counters(head.judged)
         for part in self.parts:
             with _naming(part.name):
                 part.load(stored, cards)
         for name in ROW_CLASSES:
-            got, wanted = len(getattr(sandbox, name)), head.lengths[name]
+            got = len(getattr(sandbox, name))
             with _naming(name):
+                # Rows that were cut off the end of the file would leave no other trace.
+                wanted = head.lengths[name]
                 if got != wanted:
                     raise ValueError(f"{got} rows, wanted {wanted}")
         # It saves memory while many rows are read, and would hold them for good.
         cards.alike.clear()
-        self._take_head(head)
+        with _naming(HEAD):
+            self._take_head(head)
 
     def _take_head(self, head: Head) -> None:
         """Take over the small things, when all rows are there."""
         sandbox, journal = self.sandbox, self.sandbox.journal
         # By their paths, such as now and journal.last.
         for path, value in head.plain.items():
+            owner: object = sandbox
             owner_path, _, name = path.rpartition(".")
-            owner = attrgetter(owner_path)(sandbox) if owner_path else sandbox
-            # An instant that a caller gave with tenths of a microsecond is a text in its line.
-            stored = read_plain(int, value, sandbox.cards) if path in _INSTANTS else value
-            setattr(owner, name, stored)
+            if owner_path:
+                owner = attrgetter(owner_path)(sandbox)
+            if path in _INSTANTS:
+                # One that a caller gave with tenths of a microsecond is a text in its line.
+                value = read_plain(int, value, sandbox.cards)
+            setattr(owner, name, value)
         sandbox.ids.counters = head.counters
         sandbox.deliveries.held = head.held
         # The oldest row of the journal may hold entries that were dropped.
         for _ in range(len(journal.entries) - head.lengths["journal"]):
             journal.entries.popleft()
         journal.stories.shrink(head.lengths["stories"])
-        journal.resize(sum(map(size_of, journal.entries)) + journal.stories.size - journal.size)
+        # Rows were put in without being counted: what they take counts in the quota that journals
+        # of all sandboxes share.
+        size = sum(map(size_of, journal.entries)) + journal.stories.size
+        journal.resize(size - journal.size)
         self._paged = {name: len(getattr(sandbox, name)) for name in PAGED}
 
     def _take_tallies(self, tallies: Tallies) -> None:
@@ -400,7 +429,10 @@ def _config(settled: Settled, config: SandboxConfig) -> SandboxConfig:
     the sandbox too."""
     seed = int(settled.seed)
     assumed = config.assumed.reused_or_new(*settled.opened_with)
-    if assumed is config.assumed and (seed, settled.clock_plan) == (config.seed, config.clock):
+    is_as_server = (
+        assumed is config.assumed and seed == config.seed and settled.clock_plan == config.clock
+    )
+    if is_as_server:
         return config
     return replace(config, seed=seed, clock=settled.clock_plan, assumed=assumed)
 
@@ -418,8 +450,11 @@ def _release(sandbox: Sandbox) -> None:
     for delivery in log:
         if delivery.state not in (DeliveryState.HELD, DeliveryState.WAITING):
             continue
+        if delivery.delivery_id in planned:
+            continue
+        # One that is due and blocked is planned by nobody: the one before it lets it go.
         waits_on = log.is_blocked(delivery) and delivery.due <= sandbox.now
-        if delivery.delivery_id not in planned and not waits_on:
+        if not waits_on:
             to_release.append(delivery.delivery_id)
     deliveries.release(sandbox, to_release)
 
@@ -430,5 +465,6 @@ def next_due(sandbox: Sandbox) -> Micros | None:
     answered."""
     if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
         return EARLIEST
+    # A heap: its first entry is the earliest.
     entries = sandbox.schedule.entries
     return entries[0].at if entries else None

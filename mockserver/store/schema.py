@@ -7,7 +7,7 @@ does is put lines and drop lines, and one that puts a line of the index and drop
 sandbox by another, however many lines they have.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -39,12 +39,16 @@ WAIT = 5
 """Seconds that a client is asked to wait when its request could not be stored."""
 
 NONSENSE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError)
-"""What reading lines raises that make no sense."""
+"""What reading lines raises that make no sense. Their sums are right, so they are as they were
+written: by another version perhaps, or by hand."""
+
+_MOST_TOLD = 300
+"""Characters of a fault that a refusal repeats: some faults quote a line, which may be long."""
 
 
-class PartRows(Sequence[tuple[int, Any]]):
-    """The lines of one part by their keys. Their ``texts`` become plain data one by one when they
-    are asked for: together they take ten times the memory. One that is not JSON raises
+class PartRows:
+    """The lines of one part by their keys. Their ``texts`` become plain data one by one, as they
+    are iterated: all together would take ten times the memory. One that is not JSON raises
     ``ValueError``."""
 
     def __init__(self) -> None:
@@ -59,9 +63,10 @@ class PartRows(Sequence[tuple[int, Any]]):
     def __len__(self) -> int:
         return len(self.texts)
 
-    def __getitem__(self, place: Any) -> Any:
-        """The key and the plain data of one line."""
-        return self.numbers[place], plain_of(self.texts[place])
+    def __iter__(self) -> Iterator[tuple[int, Any]]:
+        """The key and the plain data of each line."""
+        for number, text in zip(self.numbers, self.texts, strict=True):
+            yield number, plain_of(text)
 
 
 StoredRows: TypeAlias = Mapping[str, PartRows]
@@ -77,7 +82,7 @@ class DamagedSandbox(NotKept):
 
     def __init__(self, place: str, fault: Exception | None = None) -> None:
         why = place if fault is None else f"{place}: {type(fault).__name__}: {fault}"
-        self.text = mask_text(why[:300])
+        self.text = mask_text(why[:_MOST_TOLD])
         words = f"what the store holds of this sandbox cannot be read: {self.text}"
         super().__init__(Code.TRANSACTION_ERROR, {"Store": words}, WAIT)
 

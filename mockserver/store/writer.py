@@ -123,7 +123,8 @@ class Store(SandboxStorage):
         self._index = {stored.key: stored for stored in file.sandboxes}
         self._persisters: dict[str, SandboxPersister] = {}
         # What is being written, and what comes after it.
-        self._writing, self._next = _Round(), _Round()
+        self._writing = _Round()
+        self._next = _Round()
         self._growing: set[Sandbox] = set()
         self._dropped: WeakSet[Sandbox] = WeakSet()
         self._writer = ThreadPoolExecutor(1, "mockserver-store")
@@ -145,7 +146,9 @@ class Store(SandboxStorage):
     def take(self, key: str) -> Sandbox | None:
         """The sandbox of a key from its lines; None when it has none. Raises ``NotKept`` (43)."""
         stored = self._index.get(key)
-        return self._placed(self._restored(stored)) if stored is not None else None
+        if stored is None:
+            return None
+        return self._placed(self._restored(stored))
 
     async def fetch(self, keys: Iterable[str]) -> None:
         """Read sandboxes that are only in the file, in a thread: a large one takes seconds. Raises
@@ -265,6 +268,7 @@ class Store(SandboxStorage):
         # The changes may be in the commit that is being written, in the next, or in both.
         failed = await self._all_ended()
         if failed is None and self.failures != since:
+            # A commit had failed before these: whoever asks has acted on what is lost.
             failed = _LOST_BEFORE
         await self._all_kept(set(self._growing), failed)
 
@@ -275,6 +279,7 @@ class Store(SandboxStorage):
         while failed is None and not sandboxes.isdisjoint(self._growing):
             failed = await self._next_ended(sandboxes)
         if failed is None and self.failures and not sandboxes.isdisjoint(self._dropped):
+            # The commit was right, but had nothing of these: they have left the memory.
             failed = _LOST_BEFORE
         if failed is not None:
             words = (
@@ -314,6 +319,7 @@ class Store(SandboxStorage):
     async def _next_ended(self, sandboxes: set[Sandbox]) -> str | None:
         """Wait for the last commit that is to hold one of some sandboxes: why it failed, None when
         it is in the file, or there is none."""
+        # The next first: of a sandbox that is in both, it has what has changed last.
         for commit_round in (self._next, self._writing):
             if not sandboxes.isdisjoint(commit_round.sandboxes):
                 return await self._end_of(commit_round)
@@ -323,9 +329,13 @@ class Store(SandboxStorage):
         """Wait for the commit that is being written and for the next: why the first of them
         failed, if one did."""
         rounds = [self._writing, self._next]
+        # Wait for both from now on: as the first one ends, the next is written at once.
         ends = [self._end_of(commit_round) for commit_round in rounds if commit_round]
         failures = [await end for end in ends]
-        return next(filter(None, failures), None)
+        for failed in failures:
+            if failed is not None:
+                return failed
+        return None
 
     def _end_of(self, commit_round: _Round) -> asyncio.Future[str | None]:
         """The end of a commit: why it failed, or None."""
@@ -424,7 +434,8 @@ class Store(SandboxStorage):
         commit, sandboxes = await self._gathered()
         if not commit.puts and not commit.drops:
             return
-        if commit.size < LONG and self._file.claim():
+        is_short = commit.size < LONG
+        if is_short and self._file.claim():
             try:
                 self._file.write(commit)
             finally:
@@ -441,11 +452,14 @@ class Store(SandboxStorage):
     def _end(self, failed: str | None) -> None:
         """A commit has ended: those who wait hear of it, and what it held of growing sandboxes is
         written on."""
-        ended, self._writing = self._writing, _Round()
+        ended = self._writing
+        self._writing = _Round()
+        # A sandbox that this commit completes grew until it was written.
+        self._growing = ended.growing
         if failed is not None:
             self._take_back(ended)
-        # A sandbox that this commit completes grew until it was written.
-        self._growing = ended.growing if failed is None else set()
+            # They have left the memory: nothing of them is written on.
+            self._growing = set()
         self._next.sandboxes.update(dict.fromkeys(self._growing))
         for end in ended.waiting:
             if not end.done():
@@ -467,10 +481,12 @@ class Store(SandboxStorage):
         """What is to be written, and what the index says of it afterwards; sandboxes with more to
         write are ``growing`` then. Other requests are served meanwhile: a reset of all changes many
         sandboxes."""
-        commit, sandboxes = Commit(), list[StoredSandbox]()
-        growing, deleted = self._writing.growing, self._writing.deleted
+        commit = Commit()
+        sandboxes: list[StoredSandbox] = []
+        growing = self._writing.growing
+        deleted = self._writing.deleted
         for key in deleted:
-            # A commit that was on its way has named it again.
+            # A commit that was on its way when it was deleted has named it in the index again.
             deleted[key] = self._index.pop(key, deleted[key])
         for stored in filter(None, deleted.values()):
             commit.drop_sandbox(stored.number)
@@ -479,6 +495,8 @@ class Store(SandboxStorage):
             if len(commit.puts) - lines_at_pause >= PAUSE:
                 lines_at_pause = len(commit.puts)
                 await asyncio.sleep(0)
+            # One that a failed commit had, or that was deleted or replaced meanwhile: what is in it
+            # must not get into the file.
             if sandbox in self._dropped or not self._sandboxes.is_live(sandbox):
                 continue
             entry = self._gather(self._persister(sandbox), commit)
@@ -505,17 +523,20 @@ class Store(SandboxStorage):
     def _gather(self, persister: SandboxPersister, commit: Commit) -> StoredSandbox | None:
         """Put the changes of a sandbox into a commit: what the index says of it afterwards, None
         when that is only a part of a large new one."""
-        sandbox, key = persister.sandbox, persister.sandbox.key
+        sandbox = persister.sandbox
+        key = sandbox.key
         known = self._index.get(key)
         is_new = known is None or known.number != persister.number
         if is_new and persister.gather_some(commit, SLICE):
             return None
         persister.gather(commit)
         instant = next_due(sandbox)
+        # The index has the machine's time, so that ``run`` need not read a sandbox to wake it.
         due = None if instant is None else real_due(sandbox.clock, instant)
         name = self._sandboxes.names.get(key)
         stored = StoredSandbox(persister.number, key, name, sandbox.used, sandbox.touched, due)
         if known is not None and is_new:
+            # It takes the place of another under the same key, as after a reset.
             commit.drop_sandbox(known.number)
         if stored != known:
             commit.put_sandbox(stored)

@@ -227,6 +227,49 @@ def test_a_damaged_sandbox_is_refused_and_the_others_go_on(tmp_path: Path) -> No
     assert api.call("GET", "/charge", key="sk_other").status == 200
 
 
+@pytest.mark.parametrize(
+    ("member", "name", "is_readable"),
+    [
+        ("lengths", "charges", False),
+        ("lengths", "journal", False),
+        ("counters", "charges", True),
+        # The beginning of an attribute that no sandbox has.
+        ("plain", "nowhere.", False),
+    ],
+)
+def test_a_head_that_lacks_something_spoils_its_sandbox_alone(
+    tmp_path: Path, member: str, name: str, *, is_readable: bool
+) -> None:
+    path = tmp_path / "s.db"
+    api = Kept(path)
+    api.charge()
+    api.try_charge(key="sk_other")
+    api.kill()
+    with sqlite3.connect(path) as db:
+        number = number_of(db, "sk_tests")
+        of_head = "WHERE sandbox = ? AND part = 'head'"
+        [line] = db.execute(f"SELECT line FROM lines {of_head}", (number,)).fetchone()
+        head = json.loads(line)
+        if name in head[member]:
+            del head[member][name]
+        else:
+            head[member][name] = 1
+        value = json.dumps(head).encode()
+        row = value, sum_of_line(number, "head", 0, value), number
+        db.execute(f"UPDATE lines SET line = ?, sum = ? {of_head}", row)
+    db.close()
+    api = Kept(path)
+    reply = api.get("/charge")
+    if is_readable:
+        assert reply.status == 200
+    else:
+        assert (reply.status, reply["code"]) == (503, 43)
+    assert api.call("GET", "/charge", key="sk_other").status == 200
+    api.kill()
+    done = CliRunner().invoke(main, ["store", "check", str(path)])
+    assert done.exit_code == (0 if is_readable else 4), done.output
+
+
 def test_a_senseless_row_of_a_large_table_is_refused_where_it_is_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
