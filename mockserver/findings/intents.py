@@ -58,9 +58,8 @@ class Intent:
             return False
         if self.sources.isdisjoint(other.sources):
             return False
-        return _may_be_same(self.currency, other.currency) and _may_be_same(
-            self.reference, other.reference
-        )
+        is_same_currency = _may_be_same(self.currency, other.currency)
+        return is_same_currency and _may_be_same(self.reference, other.reference)
 
 
 def _may_be_same(text: str | None, other: str | None) -> bool:
@@ -74,22 +73,25 @@ def intent_of(call: Call) -> Intent:
     if call.op in MOVES:
         # The source of a capture, void or refund is its charge. A refund has no reference but its
         # comment: two items of one price come back with a comment each.
-        comment = request.get("comment") if call.op == "charge.refund" else None
-        return _intent(
-            call.op,
-            call.path["charge_id"],
-            amount=number_of(request.get("amount")),
-            reference=str(comment).strip() or None if comment else None,
-        )
+        comment = ""
+        if call.op == "charge.refund":
+            comment = str(request.get("comment") or "").strip()
+        amount = number_of(request.get("amount"))
+        return _intent(call.op, call.path["charge_id"], amount=amount, reference=_text_of(comment))
     if call.op == "batch.create":
         # A batch that never arrived is known by its text alone.
         text = digest("rows", str(request.get("batch")).strip()).hex()
         return _intent(call.op, text, call.rows or text)
     if call.op == "transfer.create":
-        rows, group = repr(request.get("transfers")), request.get("groupReference")
-        reference = str(group) if group else None
-        return _intent(call.op, digest("transfers", rows).hex(), reference=reference)
+        # Transfers name no source of their own: the rows as a whole stand for it.
+        rows = digest("transfers", repr(request.get("transfers"))).hex()
+        return _intent(call.op, rows, reference=_text_of(request.get("groupReference")))
     return _intent_of_payment(call)
+
+
+def _text_of(value: object) -> str | None:
+    """A member of a request as a text; None for one that says nothing."""
+    return str(value) if value else None
 
 
 def _intent(
@@ -102,44 +104,50 @@ def _intent(
 def _intent_of_payment(call: Call) -> Intent:
     """What a charge or a subscription wants, whose source is a card, an account or a wallet."""
     request, charge = call.request, call.charge
-    instrument, currency = call.instrument, request.get("currency")
+    instrument, currency = call.instrument, _text_of(request.get("currency"))
     if charge is not None:
+        # What the service has charged says more than the request: a token stands for a card, and a
+        # request may leave the currency to the provider.
         instrument, currency = charge.instrument, charge.currency
-    reference: object = request.get("reference")
-    plan = None
+    reference = _text_of(request.get("reference"))
+    plan: str | None = None
     if call.op == "subscription.create":
         reference, plan = _mark_of(request), _plan_of(request)
     return Intent(
         call.op,
         frozenset(_sources_of(request, instrument)),
-        number_of(request.get("amount")),
-        str(currency).upper() if currency else None,
-        str(reference) if reference else None,
-        plan,
+        amount=number_of(request.get("amount")),
+        currency=currency.upper() if currency else None,
+        reference=reference,
+        plan=plan,
     )
 
 
 def _plan_of(request: Mapping[str, object]) -> str:
     """How often a subscription pays, and until when: a customer may well have two with others."""
+    # Without a frequency it pays once in each interval.
+    frequency = number_of(request.get("frequency") or 1)
     end = request.get("endAfter")
     ends: tuple[Decimal | None, ...] = ()
     if isinstance(end, Mapping):
         ends = number_of(end.get("count")), number_of(end.get("amount"))
-    return f"{number_of(request.get('frequency') or 1)} {request.get('interval')} {ends}".lower()
+    return f"{frequency} {request.get('interval')} {ends}".lower()
 
 
 def _mark_of(request: Mapping[str, object]) -> str | None:
     """What distinguishes a subscription, which has no reference, from others of its customer: the
     day on which it starts, as many clients send the instant of each try, and its metadata."""
     day, metadata = _day_of(request.get("startDate")), request.get("metadata")
-    named = sorted(metadata.items()) if isinstance(metadata, Mapping) else ()
-    if not day and not named:
+    # Two clients need not send the entries in one order.
+    entries = sorted(metadata.items()) if isinstance(metadata, Mapping) else ()
+    if not day and not entries:
         return None
-    return digest("subscription", f"{day}", repr(named)).hex()
+    return digest("subscription", f"{day}", repr(entries)).hex()
 
 
 def _day_of(moment: object) -> object:
-    """The day of a moment as sent: ISO 8601, or milliseconds since the epoch."""
+    """The day of a moment as sent, ISO 8601, or milliseconds since the epoch; None where none was
+    sent."""
     number = number_of(moment)
     if number is not None:
         return number // _DAY_IN_MS
@@ -148,39 +156,42 @@ def _day_of(moment: object) -> object:
     try:
         return parse_instant(str(moment)) // DAY
     except ValueError:
+        # It is refused, and so is each retry with the same text.
         return str(moment)
 
 
 def _sources_of(request: Mapping[str, object], instrument: Instrument | None) -> list[str]:
     """The names of the source of a payment: as the request gives it, then as the service has found
     it. A call that never arrived has the first alone."""
-    found = []
-    for name in _SOURCE_FIELDS:
-        value = request.get(name)
+    names = []
+    for field in _SOURCE_FIELDS:
+        value = request.get(field)
+        # The token of a wallet is an object, and has its own name below.
         if isinstance(value, str):
-            found.append(f"{name}:{value}")
+            names.append(f"{field}:{value}")
     card = request.get("paymentInformation")
     if isinstance(card, Mapping) and card.get("cardNumber"):
+        # One client may part the digits by blanks, and another not.
         digits = "".join(char for char in str(card["cardNumber"]) if char.isdigit())
-        found.append("card:" + digest("card", digits).hex())
+        names.append("card:" + digest("card", digits).hex())
     bank = request.get("bankPaymentInformation")
     if isinstance(bank, Mapping):
-        found.append(f"account:{bank.get('bankCode')}:{bank.get('accountNumber')}")
+        names.append(f"account:{bank.get('bankCode')}:{bank.get('accountNumber')}")
     wallet = wallet_of(request)
     if wallet is not None:
-        found.append(wallet)
+        names.append(wallet)
     if instrument is not None:
         charged = instrument_of(instrument)
         if charged is not None:
-            found.append(charged)
+            names.append(charged)
         if instrument.payment_method_id is not None:
             # A card that was stored before is named by its method in one request, and entered in
             # another.
-            found.append(f"paymentMethodId:{instrument.payment_method_id}")
-    if not found and request.get("reference"):
+            names.append(f"paymentMethodId:{instrument.payment_method_id}")
+    if not names and request.get("reference"):
         # Nothing says who pays at a checkout: there one order is one payment.
-        found.append(f"reference:{request['reference']}")
-    return found
+        names.append(f"reference:{request['reference']}")
+    return names
 
 
 def wallet_of(request: Mapping[str, object]) -> str | None:
@@ -189,11 +200,13 @@ def wallet_of(request: Mapping[str, object]) -> str | None:
     wallet = request.get("token")
     if not isinstance(wallet, Mapping):
         return None
-    known: object = wallet.get("paymentData")
+    owner: object = wallet.get("paymentData")
     payer = request.get("email") or request.get("customerId")
-    if not known and payer:
-        known = str(payer).strip().lower(), wallet.get("paymentMethod")
-    return "wallet:" + digest("wallet", repr(known)).hex() if known else None
+    if not owner and payer:
+        owner = str(payer).strip().lower(), wallet.get("paymentMethod")
+    if not owner:
+        return None
+    return "wallet:" + digest("wallet", repr(owner)).hex()
 
 
 def instrument_of(instrument: Instrument) -> str | None:
@@ -214,12 +227,15 @@ NO_CCV = digest("ccv", None).hex()
 def ccv_of(call: Call) -> str:
     """What distinguishes one ccv, or none, from another."""
     card = call.request.get("paymentInformation")
-    return digest("ccv", card.get("ccv") if isinstance(card, Mapping) else None).hex()
+    if not isinstance(card, Mapping):
+        return NO_CCV
+    return digest("ccv", card.get("ccv")).hex()
 
 
 def evidence_of(call: Call, said: str | None = None) -> Evidence:
     """One line about a call: what was asked, and ``said`` or how it ended."""
-    return Evidence(f"{asked_of(call)}: {said or ending_of(call)}", entry=call.entry)
+    how = ending_of(call) if said is None else said
+    return Evidence(f"{asked_of(call)}: {how}", entry=call.entry)
 
 
 def asked_of(call: Call) -> str:
@@ -233,7 +249,7 @@ def _asked(op: str, *parts: object) -> str:
     """The words of such a line; a request may have anything in the place of a part."""
     words = [op]
     for part in parts:
-        # Anything else may hold what must not be shown.
+        # An object or a list may hold what must not be shown, in a field of any name.
         if isinstance(part, str | int | Decimal) and part != "":
             words.append(mask_start(str(part), _LONGEST_WORD))
     return mask_text(" ".join(words))

@@ -9,9 +9,10 @@ has that of its newest (``newest``); what was taken back has none, so ``cleared`
 whoever has an older number of it takes all of them anew.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from operator import itemgetter
+from typing import NamedTuple, TypeAlias
 
 from mockserver.domain.clock import Micros
 from mockserver.domain.record import mutable, record
@@ -24,6 +25,17 @@ MOST = 1_000
 
 MOST_EVIDENCE = 10
 """Lines of evidence that a finding keeps: the oldest, and the newest in place of the last."""
+
+
+_Subject: TypeAlias = tuple[str, tuple[tuple[str, str], ...]]
+"""What makes two raises one finding: its name, and what it is about."""
+
+
+class _Mark(NamedTuple):
+    """Until when a store has the findings: so many raises and clearings."""
+
+    raised: int
+    cleared: int
 
 
 @record
@@ -89,10 +101,12 @@ class Finding:
         on."""
         known = {(line.entry, line.webhook) for line in self.evidence}
         for line in lines:
-            if line is not None and (line.entry, line.webhook) not in known:
-                if len(self.evidence) == MOST_EVIDENCE:
-                    self.evidence.pop()
-                self.evidence.append(line)
+            if line is None or (line.entry, line.webhook) in known:
+                continue
+            if len(self.evidence) == MOST_EVIDENCE:
+                self.evidence.pop()
+            self.evidence.append(line)
+        # A judge may have given the later of two calls first.
         self.evidence = _by_age(self.evidence)
 
 
@@ -107,9 +121,7 @@ class Ledger:
     dropped: int = 0
     cleared: int = 0
     unreported: list[Finding] = field(default_factory=list)
-    _by_subject: dict[tuple[str, tuple[tuple[str, str], ...]], Finding] = field(
-        default_factory=dict
-    )
+    _by_subject: dict[_Subject, Finding] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._by_subject.values())
@@ -135,7 +147,9 @@ class Ledger:
         if finding is None:
             finding = self._opened(name, known, at)
         if finding is None:
+            # More than are kept.
             return
+        # A new one is as mild as its first raise says; each later raise can only make it worse.
         is_first = finding.count == 0
         finding.is_mild = seen.is_mild and (is_first or finding.is_mild)
         finding.is_informed = seen.is_informed and (is_first or finding.is_informed)
@@ -168,8 +182,10 @@ class Ledger:
 
     def explains(self, entry: int, name: str) -> bool:
         """Whether a finding of a kind was raised of a journal entry."""
-        of_kind = (finding for finding in self if finding.name == name)
-        return any(line.entry == entry for finding in of_kind for line in finding.evidence)
+        for finding in self:
+            if finding.name == name and any(line.entry == entry for line in finding.evidence):
+                return True
+        return False
 
     def withdraw(self, entry: int, *names: str) -> None:
         """Take back what was raised of a journal entry, which another finding explains."""
@@ -181,11 +197,13 @@ class Ledger:
                 self.cleared += 1
                 finding.count -= 1
                 finding.evidence = left
-        self._forget(lambda finding: not finding.count)
+        self._forget([finding for finding in self if finding.count == 0])
 
     def retract(self, names: Collection[str]) -> None:
         """Forget every finding of some kinds: what they were judged by is read anew."""
-        self.cleared += self._forget(lambda finding: finding.kind.name in names)
+        retracted = [finding for finding in self if finding.name in names]
+        self.cleared += len(retracted)
+        self._forget(retracted)
 
     def again(self, name: str, at: Micros, **about: str) -> bool:
         """Count a finding once more when its evidence is complete, which spares its judge to word
@@ -215,10 +233,8 @@ class Ledger:
         selected = []
         for finding in self:
             is_asked_for = finding.severity >= least and name in (None, finding.name)
-            if not is_asked_for or finding.newest <= raised:
-                continue
-            newest_entry = max((line.entry or 0 for line in finding.evidence), default=0)
-            if not after or newest_entry > after:
+            is_new = finding.newest > raised
+            if is_asked_for and is_new and (after == 0 or _is_after(finding, after)):
                 selected.append(finding)
         return selected
 
@@ -230,33 +246,48 @@ class Ledger:
     def lines(self, since: object) -> FoundLines:
         """The findings that have changed since a store asked; all of them when any was taken back
         since."""
-        mark = self.raised, self.cleared
+        mark = _Mark(self.raised, self.cleared)
         if since == mark:
             return FoundLines(mark, {}, is_all=False)
-        # A store that has nothing yet gives no mark.
-        raised, cleared = since if isinstance(since, tuple) else (0, None)
-        is_all = cleared != self.cleared
-        changed = {found.number: found for found in self if is_all or found.newest > raised}
-        return FoundLines(mark, changed, is_all)
+        # A store that has nothing yet gives no mark, and one that has findings which were taken
+        # back since cannot tell which: both get all.
+        if isinstance(since, _Mark) and since.cleared == self.cleared:
+            changed = [finding for finding in self if finding.newest > since.raised]
+            return FoundLines(mark, _by_number(changed), is_all=False)
+        return FoundLines(mark, _by_number(self), is_all=True)
 
     def take_over(self, findings: Iterable[Finding]) -> None:
         """Go on with the findings of a store, which have been reported."""
-        self._by_subject = {(one.name, tuple(one.about.items())): one for one in findings}
+        self._by_subject = {_subject_of(finding): finding for finding in findings}
 
     def clear(self) -> None:
         """Forget all findings; their numbers go on."""
         self.cleared += 1
-        self._forget(lambda _: True)
+        self._forget(list(self))
 
-    def _forget(self, is_gone: Callable[[Finding], bool]) -> int:
-        """Forget some findings, and say how many. Their numbers are not given again, so that an id
-        in a log means one finding."""
-        gone = [subject for subject, finding in self._by_subject.items() if is_gone(finding)]
-        for subject in gone:
-            self.dropped += 1
-            del self._by_subject[subject]
-        self.unreported = [one for one in self.unreported if not is_gone(one)]
-        return len(gone)
+    def _forget(self, findings: Sequence[Finding]) -> None:
+        """Forget some findings. Their numbers are not given again, so that an id in a log means one
+        finding."""
+        for finding in findings:
+            del self._by_subject[_subject_of(finding)]
+        self.dropped += len(findings)
+        forgotten = {finding.id for finding in findings}
+        self.unreported = [finding for finding in self.unreported if finding.id not in forgotten]
+
+
+def _subject_of(finding: Finding) -> _Subject:
+    """What a finding is known by."""
+    return finding.name, tuple(finding.about.items())
+
+
+def _is_after(finding: Finding, entry: int) -> bool:
+    """Whether a finding has evidence of what came after a journal entry."""
+    return any(line.entry is not None and line.entry > entry for line in finding.evidence)
+
+
+def _by_number(findings: Iterable[Finding]) -> dict[int, Finding]:
+    """Findings by their numbers, as a store keeps them."""
+    return {finding.number: finding for finding in findings}
 
 
 def _by_age(lines: Iterable[Evidence]) -> list[Evidence]:
@@ -265,6 +296,7 @@ def _by_age(lines: Iterable[Evidence]) -> list[Evidence]:
     aged: list[tuple[int, Evidence]] = []
     age = 0
     for line in lines:
-        age = line.entry or age
+        if line.entry:
+            age = line.entry
         aged.append((age, line))
     return [line for _, line in sorted(aged, key=itemgetter(0))]

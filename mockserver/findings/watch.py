@@ -27,7 +27,8 @@ Source: docs/findings.md.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from sys import intern
-from typing import Any, NamedTuple, get_args, get_origin, get_type_hints
+from types import GenericAlias
+from typing import NamedTuple, get_args, get_origin, get_type_hints
 
 from mockserver.domain.bounded_cache import Recent, by_type
 from mockserver.domain.charge import Charge
@@ -63,19 +64,18 @@ _REMEMBERING = (
 )
 """Judges that remember, by the names that a store keeps them under."""
 
-_ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
+_BATCH_ENDS = frozenset({BatchEvent.FINISHED, BatchEvent.BROKE_DOWN})
+
+_hints_of = by_type(get_type_hints)
 
 
-_hints = by_type(get_type_hints)
-
-
-class _Slot(NamedTuple):
+class _JudgeField(NamedTuple):
     """A field of a judge, which a store knows by the ``name`` of the judge, and its type."""
 
     judge: object
     name: str
     field: str
-    hint: Any
+    hint: object
 
 
 class Watch(Observer):
@@ -101,18 +101,23 @@ class Watch(Observer):
         self.repeats = RepeatedEntries(ledger)
         self.second_payments = PaidBesidePending(ledger, charge_of)
         self.checks = RequestChecks(ledger)
-        self.judges: Mapping[str, Any] = {name: getattr(self, name) for name in _REMEMBERING}
+        self.judges: Mapping[str, object] = {name: getattr(self, name) for name in _REMEMBERING}
 
     @cached_property
-    def _counted(self) -> Sequence[_Slot]:
-        return [slot for slot in self._slots() if slot.hint is int]
+    def _counters(self) -> Mapping[str, _JudgeField]:
+        """The fields in which judges count, by the names that a store keeps them under."""
+        return {
+            f"{counter.name}.{counter.field}": counter
+            for counter in self._judge_fields()
+            if counter.hint is int
+        }
 
-    def _slots(self) -> Iterator[_Slot]:
+    def _judge_fields(self) -> Iterator[_JudgeField]:
         """All fields of the judges, with their types: a new memory of a judge is kept without a
         line here."""
         for name, judge in self.judges.items():
-            for slot, hint in _hints(type(judge)).items():
-                yield _Slot(judge, name, slot, hint)
+            for field, hint in _hints_of(type(judge)).items():
+                yield _JudgeField(judge, name, field, hint)
 
     def limited(self, limits: Sequence[object]) -> None:
         """Judge by these limits of scenarios from now on, else by the usual ones."""
@@ -124,7 +129,12 @@ class Watch(Observer):
 
     def called(self, call: Call) -> None:
         """A call of the client was decided; ``ended`` follows when it is open. The order counts:
-        what doubts explain (a batch that was sent twice) is not told again as rows that repeat."""
+
+        - before doubts come those who ask them whether the client could know how a charge stands:
+          it is judged by what it knew when it sent this call, not by what this answer tells it;
+        - after doubts come the repeats: a batch that was sent twice is not told again as rows that
+          repeat.
+        """
         self.checks.called(call)
         # A repeat did nothing, so only what the client can know of the first call has changed.
         if not call.is_repeat:
@@ -161,12 +171,12 @@ class Watch(Observer):
                 charge = self._charge_of(event.subject_id)
                 if charge is not None:
                     self.declines.charged(charge, event.at, entry)
-        elif event.subject is Subject.BATCH and event.what in _ENDS:
+        elif event.subject is Subject.BATCH and event.what in _BATCH_ENDS:
             self.declines.batch_ended(event.subject_id, entry)
 
     def missed(self, entry: int, at: Micros, what: str, near: str | None) -> None:
         """The client has asked for a path that there is not."""
-        self.checks.lost(entry, at, what, near)
+        self.checks.missed(entry, at, what, near)
 
     def row_charged(self, charge: Charge, at: Micros, entry: int) -> None:
         """A row of a batch was charged."""
@@ -184,9 +194,14 @@ class Watch(Observer):
     def webhook_tried(self, tried: WebhookTry) -> None:
         """A webhook was tried. A client that has taken one about an object knows how it stands."""
         subject = tried.delivery.message.subject_id
-        charge = self._charge_of(subject) if subject is not None else None
-        self.webhooks.tried(tried, charge.status.value if charge is not None else None)
-        if tried.is_taken and subject is not None:
+        if subject is None:
+            self.webhooks.tried(tried, None)
+            return
+        charge = self._charge_of(subject)
+        # Of other objects than charges the state is not asked for.
+        state = None if charge is None else charge.status.value
+        self.webhooks.tried(tried, state)
+        if tried.is_taken:
             self.doubts.heard(subject)
             self.declines.seen(subject, tried.entry)
 
@@ -210,30 +225,31 @@ class Watch(Observer):
 
     def memories(self) -> Sequence[Memory]:
         """What the judges remember, but for what they count."""
-        # Subscripted as it runs, which a type checker does not know of a type.
-        pair: Any = tuple
         memories = []
-        for slot in self._slots():
-            if get_origin(slot.hint) is Recent:
-                # A name is one text for all sandboxes.
-                name = intern(f"findings.{slot.name}{slot.field}")
-                held, types = getattr(slot.judge, slot.field), get_args(slot.hint)
-                memories.append(Memory(name, held, pair[types]))
+        for memory in self._judge_fields():
+            if get_origin(memory.hint) is not Recent:
+                continue
+            # A name is one text for all sandboxes.
+            name = intern(f"findings.{memory.name}{memory.field}")
+            held: Recent[object, object] = getattr(memory.judge, memory.field)
+            key_and_value = get_args(memory.hint)
+            memories.append(Memory(name, held, GenericAlias(tuple, key_and_value)))
         return memories
 
     def counters(self) -> Mapping[str, int]:
         """What the judges count."""
         return {
-            f"{slot.name}.{slot.field}": getattr(slot.judge, slot.field) for slot in self._counted
+            name: getattr(counter.judge, counter.field) for name, counter in self._counters.items()
         }
 
     def take_counters(self, counters: Mapping[str, int]) -> None:
-        """Go on counting from here."""
-        for slot in self._counted:
-            setattr(slot.judge, slot.field, counters.get(f"{slot.name}.{slot.field}", 0))
+        """Go on counting from here. A store of an earlier version may not have them all."""
+        for name, counter in self._counters.items():
+            setattr(counter.judge, counter.field, counters.get(name, 0))
 
     def remarks(self) -> Sequence[Remark]:
         """New findings, for the log of the server."""
+        # Asked after each call, which hardly ever finds anything.
         if not self.ledger.unreported:
             return ()
         return [_remark(finding) for finding in self.ledger.news()]
@@ -247,9 +263,12 @@ def _remark(finding: Finding) -> Remark:
 
 def new_watch(tables: Tables) -> Watch:
     """The judges of a sandbox that opens: they look up charges among its tables."""
-    # What is imported brings other tables: they are asked for each time.
-    return Watch(
-        lambda charge_id: tables.charges.get(charge_id),
-        lambda subscription_id: tables.charges.find("subscription", subscription_id),
-        Policy(),
-    )
+
+    # What is imported brings another table of charges, so it is asked for each time.
+    def charge_of(charge_id: str) -> Charge | None:
+        return tables.charges.get(charge_id)
+
+    def payments_of(subscription_id: str) -> Iterable[Charge]:
+        return tables.charges.find("subscription", subscription_id)
+
+    return Watch(charge_of, payments_of, Policy())

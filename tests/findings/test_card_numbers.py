@@ -15,7 +15,7 @@ from mockserver.domain.card_search import card_stands_in
 from mockserver.domain.cards import passes_luhn
 from mockserver.domain.facts import Call
 from mockserver.domain.masking import mask_field, mask_text
-from mockserver.findings.request_checks import _places, is_clean
+from mockserver.findings.misplaced_cards import card_places, is_clean
 from tests.depth import tries
 from tests.driving import DUMMY, Api, card_charge
 
@@ -311,7 +311,7 @@ def test_what_is_clean_at_a_glance_has_no_number(seed: int) -> None:
             {},
             raw.replace("/", random.choice(["/", "\\/"])).encode(),
         )
-        found = list(_places(call))
+        found = list(card_places(call))
         is_glanced = is_clean(call.text, "", {})
         assert not (found and is_glanced), raw
         assert not found or any(mask_text(text) != text for text in texts), raw

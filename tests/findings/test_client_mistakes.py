@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.findings.request_checks import is_clean
+from mockserver.findings.misplaced_cards import is_clean
 from mockserver.web.transport_faults import Cut
 from tests.driving import DUMMY, PUBLIC, VISA, Api, Reply, card, card_charge
 
