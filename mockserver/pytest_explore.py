@@ -46,16 +46,10 @@ from mockserver.explore.fault_table import Injection, Trial, faults_of
 from mockserver.explore.report import OTHER_MONEY, legend, tables, word
 from mockserver.explore.review import beside_usual
 from mockserver.explore.run_answers import CallRow
+from mockserver.explore.run_end import Reference, RunEnd, operations_of
 from mockserver.explore.run_money import RunMoney, money_of
 from mockserver.explore.trial import differences, points_of
-from mockserver.explore.verdicts import (
-    Judged,
-    Reference,
-    RunEnd,
-    Verdict,
-    judged,
-    operations_of,
-)
+from mockserver.explore.verdicts import Judged, Verdict, judged
 from mockserver.findings.catalogue import lines_of
 from mockserver.pytest_findings import (
     ATTRIBUTE,

@@ -41,9 +41,10 @@ from mockserver.explore.exploration import Exploration, Lab, Plan, Tried
 from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.explore.fault_table import SEED, Trial, faults_of, named
 from mockserver.explore.kept import Before, ExplorationFolder, NoReport, OtherExploration
+from mockserver.explore.run_end import Reference
 from mockserver.explore.shrink import NotRepeated
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
-from mockserver.explore.verdicts import Judged, Reference, Verdict, judged
+from mockserver.explore.verdicts import Judged, Verdict, judged
 from mockserver.remote import ControlLine, ControlRefused
 from mockserver.scenario.operations import TAKING
 from mockserver.scenario.problems import ScenarioRefused

@@ -29,9 +29,9 @@ from mockserver.domain.masking import mask_printed
 from mockserver.domain.record import record
 from mockserver.explore.command import Ended
 from mockserver.explore.run_answers import BooksRow, CallRow, FindingRow, OrderRow
+from mockserver.explore.run_end import RunEnd
 from mockserver.explore.run_money import RunMoney, ShopsRow, key_of, money_of, unknown_row
 from mockserver.explore.telling import TOLD, Ending, Telling
-from mockserver.explore.verdicts import RunEnd
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import MONEY
 

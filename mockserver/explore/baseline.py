@@ -24,9 +24,9 @@ from mockserver.domain.figures import OrderKey
 from mockserver.domain.record import record, replace
 from mockserver.explore.failures import CRASH, TWICE, InjectionPoint
 from mockserver.explore.fault_table import Trial
+from mockserver.explore.run_end import Reference
 from mockserver.explore.run_money import key_of, money_differences
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
-from mockserver.explore.verdicts import Reference
 from mockserver.scenario.operations import READS
 
 

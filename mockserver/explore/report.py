@@ -43,27 +43,32 @@ OTHER_MONEY = "two runs without any fault moved different money: only findings a
 
 def word(verdict: Verdict) -> str:
     """A verdict as the table shows it."""
-    return verdict.upper() if verdict is Verdict.UNSAFE else verdict.value
+    if verdict is Verdict.UNSAFE:
+        # The one that must be seen among hundreds.
+        return verdict.upper()
+    return verdict.value
 
 
 def _groups(points: Sequence[str], cells: Mapping[tuple[str, str], object]) -> dict[str, list[str]]:
     """The faults with a cell, by their place in an operation's life: a table for each is narrow,
     and faults that a client meets alike stand side by side."""
-    tried = [
-        fault for name, fault in FAULTS.items() if any((point, name) in cells for point in points)
-    ]
-    return {
-        at: [fault.name for fault in tried if fault.at == at]
-        for at in dict.fromkeys(fault.at for fault in tried)
-    }
+    groups: dict[str, list[str]] = {}
+    for name, fault in FAULTS.items():
+        if any((point, name) in cells for point in points):
+            groups.setdefault(fault.at, []).append(name)
+    return groups
 
 
 def _rows(
     points: Sequence[str], faults: Sequence[str], cells: Mapping[tuple[str, str], T]
 ) -> list[tuple[str, list[T | None]]]:
     """The cells of each point with any, fault by fault; None where nothing was tried."""
-    rows = [(point, [cells.get((point, name)) for name in faults]) for point in points]
-    return [(point, row) for point, row in rows if any(row)]
+    rows = []
+    for point in points:
+        row = [cells.get((point, name)) for name in faults]
+        if any(row):
+            rows.append((point, row))
+    return rows
 
 
 def _tables(
@@ -79,30 +84,43 @@ def _tables(
 
 
 def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[str]:
-    """The lines of these tables. What has no word was not tried."""
-    return [line for table in _tables(points, words) for line in (*_aligned(table), "")]
+    """The lines of these tables, with an empty one below each. What has no word was not tried."""
+    lines = []
+    for table in _tables(points, words):
+        lines += [*_aligned(table), ""]
+    return lines
 
 
 def text(made: Exploration, options: Sequence[str] = ()) -> str:
     """For people: the tables, then what did harm or needs a look, with findings, and how to see the
     worst of it alone, under the same ``options``. A single fault under which the command failed
     itself stands in the tables only: it noticed."""
-    worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
+    worst = _needing_a_look(made)
+    lines = [*_matrix(made), *legend(_verdicts(made))]
     told = [*_listed(worst), *_repeated(made)]
-    lines = [*_matrix(made), *legend({cell.verdict for cell in made.cells}), *told]
     if told:
-        lines.append("")
+        lines += [*told, ""]
     if worst:
         words = mask_text(shlex.join([*options, "--", *made.command]))
         lines += [f"To see one alone: mockserver explore --replay {worst[0].name} {words}", ""]
     return "\n".join([*lines, *_untried(made), *summary(made)])
 
 
+def _verdicts(made: Exploration) -> set[Verdict]:
+    """The verdicts that there are."""
+    return {cell.verdict for cell in made.cells}
+
+
 def legend(verdicts: Collection[str]) -> list[str]:
     """What the verdicts in a table mean, in one line with an empty one below; nothing for none."""
-    shown = [verdict for verdict in reversed(Verdict) if verdict in verdicts]
-    words = [f"{word(verdict)} = {_IN_SHORT[verdict]}" for verdict in shown]
-    return [f"verdicts: {'; '.join(words)}; . = not tried", ""] if words else []
+    meanings = [
+        f"{word(verdict)} = {_IN_SHORT[verdict]}"
+        for verdict in reversed(Verdict)
+        if verdict in verdicts
+    ]
+    if not meanings:
+        return []
+    return [f"verdicts: {'; '.join(meanings)}; . = not tried", ""]
 
 
 def _matrix(made: Exploration) -> list[str]:
@@ -110,7 +128,12 @@ def _matrix(made: Exploration) -> list[str]:
     words = {
         (cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single
     }
-    return tables(list(map(str, made.baseline.points)), words)
+    return tables(_points_of(made), words)
+
+
+def _points_of(made: Exploration) -> list[str]:
+    """The calls of the run without a fault, as cells name them."""
+    return [str(point) for point in made.baseline.points]
 
 
 def _listed(cells: Sequence[Cell]) -> Iterator[str]:
@@ -119,11 +142,11 @@ def _listed(cells: Sequence[Cell]) -> Iterator[str]:
     groups = _alike(cells)
     if not groups:
         return
-    firsts = [group.first for group in groups]
-    columns = [
-        [word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)] for cell in firsts
-    ]
-    for group, line in zip(groups, _aligned(columns), strict=True):
+    table = []
+    for group in groups:
+        cell = group.first
+        table.append([word(cell.verdict), cell.name, end_of(cell), ", ".join(cell.found)])
+    for group, line in zip(groups, _aligned(table), strict=True):
         cell = group.first
         yield line
         if cell.is_drawn:
@@ -143,7 +166,8 @@ class _Alike:
 
     @property
     def others_in_words(self) -> str:
-        return f"so are {len(self.others)} more: {', '.join(cell.fault for cell in self.others)}"
+        faults = ", ".join(cell.fault for cell in self.others)
+        return f"so are {len(self.others)} more: {faults}"
 
 
 def _alike(cells: Sequence[Cell]) -> list[_Alike]:
@@ -176,19 +200,35 @@ def _untried(made: Exploration) -> list[str]:
     tries what it draws; nor where a budget has left out more than that."""
     if made.left_out or any(cell.is_drawn for cell in made.cells):
         return []
-    tried = [FAULTS[by] for cell in made.cells for _, by in cell.injections]
-    ops = {at.partition("#")[0] for cell in made.cells for at, _ in cell.injections}
-    points = [point for point in made.baseline.points if point.op in ops]
+    tried, tried_axes, tried_ops = set[str](), set[str](), set[str]()
+    for cell in made.cells:
+        for point, name in cell.injections:
+            tried.add(name)
+            tried_axes.add(FAULTS[name].at)
+            tried_ops.add(_op_of(point))
+    # Calls that --ops has left out are not wanted.
+    points = [point for point in made.baseline.points if point.op in tried_ops]
     possible = [fault for fault in FAULTS.values() if any(map(fault.fits, points))]
-    untried = [fault for fault in possible if fault not in tried]
-    rare = [fault.name for fault in untried if not fault.is_usual and fault.at not in OWN_AXES]
-    options = {fault.at for fault in possible} - {fault.at for fault in tried}
-    words = [f"--{at}" for at in OWN_AXES if at in options]
+    rare = [
+        fault.name
+        for fault in possible
+        if fault.name not in tried and not fault.is_usual and fault.at not in OWN_AXES
+    ]
+    possible_axes = {fault.at for fault in possible}
+    words = []
     if rare:
-        words.insert(0, f"{', '.join(rare)} (--faults all)")
+        words.append(f"{', '.join(rare)} (--faults all)")
+    words += [f"--{axis}" for axis in OWN_AXES if axis in possible_axes - tried_axes]
     if any(cell.is_due for cell in made.cells):
         words.append("--settle")
-    return [f"Not tried: {', '.join(words)}", ""] if words else []
+    if not words:
+        return []
+    return [f"Not tried: {', '.join(words)}", ""]
+
+
+def _op_of(point: str) -> str:
+    """The operation of a call: ``charge.create`` of ``charge.create#1``."""
+    return point.partition("#")[0]
 
 
 def warnings(made: Exploration) -> dict[str, list[str]]:
@@ -245,9 +285,10 @@ def _verdict_row(cell: Cell) -> FindingRow:
 def markdown(made: Exploration) -> str:
     """For a pull request or the summary of a step: the figures, what needs a look, and the matrix
     folded away."""
-    worst = _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
+    worst = _needing_a_look(made)
     runs = len(made.cells)
-    lines = ["## Every failure, tried", "", *(f"- {line}" for line in summary(made)), ""]
+    figures = [f"- {line}" for line in summary(made)]
+    lines = ["## Every failure, tried", "", *figures, ""]
     if worst:
         lines += ["| verdict | cell | end | findings and money |", "| --- | --- | --- | --- |"]
         lines += _worst_rows(worst)
@@ -258,10 +299,11 @@ def markdown(made: Exploration) -> str:
         lines.append(f"- note: {said} in {len(cells)} of {runs} runs: `{cells[0]}` (`--invariant`)")
     lines += ["", "<details><summary>The matrix</summary>", ""]
     words = {(cell.point, cell.fault): word(cell.verdict) for cell in made.cells if cell.is_single}
-    for table in _tables(list(map(str, made.baseline.points)), words):
+    for table in _tables(_points_of(made), words):
         head, *others = (f"| {' | '.join(row)} |" for row in table)
-        lines += [head, "| --- " * len(table[0]) + "|", *others, ""]
-    return "\n".join([*lines, "</details>", "", *legend({cell.verdict for cell in made.cells})])
+        columns = len(table[0])
+        lines += [head, "| --- " * columns + "|", *others, ""]
+    return "\n".join([*lines, "</details>", "", *legend(_verdicts(made))])
 
 
 def _worst_rows(cells: Sequence[Cell]) -> Iterator[str]:
@@ -287,6 +329,11 @@ def _word_in(made: Exploration, cell: Cell) -> str:
     return f"{word(cell.verdict)} (was {word(was)})"
 
 
+def _needing_a_look(made: Exploration) -> list[Cell]:
+    """The cells that have a line of their own, the worst first."""
+    return _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
+
+
 def _is_quiet(cell: Cell) -> bool:
     """Whether a cell needs no line of its own: nothing is wrong, or the table says enough."""
     if cell.verdict is Verdict.FAILED and cell.exit == 0:
@@ -307,26 +354,36 @@ _MOST_NAMED = 5
 def summary(made: Exploration) -> list[str]:
     """How many of each verdict, and what was not tried."""
     counts = Counter(cell.verdict for cell in made.cells)
-    said = ", ".join(f"{counts[one]} {one}" for one in Verdict if counts[one]) or "none"
-    runs, calls = len(made.cells), len(made.baseline.calls)
-    tried = f"{runs} run{'s' * (runs != 1)} with faults at {calls} call{'s' * (calls != 1)}"
-    lines = [f"{tried}: {said}"]
+    verdicts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
+    runs, calls = _counted(len(made.cells), "run"), _counted(len(made.baseline.calls), "call")
+    lines = [f"{runs} with faults at {calls}: {', '.join(verdicts) or 'none'}"]
     lines += _unforeseen(made)
     lines += _taken_unjudged(made)
-    lines += [coverage(made).words] if runs else []
+    if made.cells:
+        lines.append(coverage(made).words)
     lines += _other_money(made)
     lines += _compared_with_before(made)
     if made.left_out:
+        # What was interrupted, or ended by a first red run, has no option to be named.
         why = "--budget" if made.why == "budget" else made.why
         names = _named_trials(made.left_out, _MOST_NAMED)
         lines.append(f"not tried ({why}): {len(made.left_out)}: {names}")
-    return lines + _second_faults(made)
+    lines += _second_faults(made)
+    return lines
+
+
+def _counted(count: int, what: str) -> str:
+    """So many of a thing: ``1 run``, ``2 runs``."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def _named_trials(trials: Sequence[Trial], most: int) -> str:
     """The names of the first of some trials, and how many more there are."""
     names = ", ".join(trial.name for trial in trials[:most])
-    return f"{names} and {len(trials) - most} more" if len(trials) > most else names
+    more = len(trials) - most
+    if more > 0:
+        return f"{names} and {more} more"
+    return names
 
 
 def _compared_with_before(made: Exploration) -> Iterator[str]:
@@ -345,46 +402,55 @@ def _compared_with_before(made: Exploration) -> Iterator[str]:
 def _other_money(made: Exploration) -> Iterator[str]:
     """That the run without a fault is no measure for money, and why."""
     reference = made.baseline.reference
-    if reference.money is None:
-        yield f"{OTHER_MONEY} ({reference.unlike})" if reference.unlike else OTHER_MONEY
+    if reference.money is not None:
+        return
+    if reference.unlike:
+        yield f"{OTHER_MONEY} ({reference.unlike})"
+    else:
+        yield OTHER_MONEY
 
 
-def _second_faults(made: Exploration) -> list[str]:
+def _second_faults(made: Exploration) -> Iterator[str]:
     """How many runs had a second fault where the command makes good, and how many more there would
     be."""
     tried, left = sum(map(_is_making_good, made.cells)), made.beyond_limit
-    lines = [f"with a second fault where a refund or void makes good: {tried}"] if tried else []
+    if tried:
+        yield f"with a second fault where a refund or void makes good: {tried}"
     if left:
-        lines.append(f"second faults not tried (--pairs): {len(left)}: {_named_trials(left, 3)}")
-    return lines
+        yield f"second faults not tried (--pairs): {len(left)}: {_named_trials(left, 3)}"
 
 
 def _is_making_good(cell: Cell) -> bool:
     """Whether the second of two faults has struck a refund or a void."""
-    ops = [point.partition("#")[0] for point, _ in cell.injections]
-    return not cell.is_drawn and len(ops) == 2 and ops[1] in COMPENSATING
+    if cell.is_drawn or len(cell.injections) != 2:
+        return False
+    second_point, _ = cell.injections[1]
+    return _op_of(second_point) in COMPENSATING
 
 
-def _unforeseen(made: Exploration) -> list[str]:
+def _unforeseen(made: Exploration) -> Iterator[str]:
     """How many calls of a swarm were struck that the run without a fault does not make."""
-    known = set(map(str, made.baseline.points))
+    known = set(_points_of(made))
     drawn = [
         cell for cell in made.cells if cell.is_drawn and cell.verdict is not Verdict.NOT_REACHED
     ]
+    if not drawn:
+        return
     count = sum(point not in known for cell in drawn for point, _ in cell.injections)
-    said = f"struck beyond the calls of the run without a fault: {count}"
-    return [said] if drawn else []
+    yield f"struck beyond the calls of the run without a fault: {count}"
 
 
 def _taken_unjudged(made: Exploration) -> Iterator[str]:
     """What runs that failed have taken, where no books say whether the shop knows: this much was
     not judged, and a reader may think that it was."""
     failed = sum(cell.verdict is Verdict.FAILED for cell in made.cells)
-    currencies = dict.fromkeys(currency for cell in made.cells for currency in cell.taken)
-    for currency in currencies:
-        sums = [Decimal(cell.taken[currency]) for cell in made.cells if currency in cell.taken]
-        amount = money_text(sum(sums, Decimal()), currency)
-        yield f"{failed} failed, {amount} taken in {len(sums)}: --books would judge them"
+    taken: dict[str, list[Decimal]] = {}
+    for cell in made.cells:
+        for currency, amount in cell.taken.items():
+            taken.setdefault(currency, []).append(Decimal(amount))
+    for currency, amounts in taken.items():
+        total = money_text(sum(amounts, Decimal()), currency)
+        yield f"{failed} failed, {total} taken in {len(amounts)}: --books would judge them"
 
 
 _STATES = {
@@ -393,6 +459,7 @@ _STATES = {
     Verdict.HEALED: SURVIVED,
     Verdict.FAILED: SURVIVED,
 }
+"""How coverage counts a verdict; all others say no more than that the failure was tried."""
 
 
 def coverage(made: Exploration) -> Coverage:
@@ -404,19 +471,15 @@ def coverage(made: Exploration) -> Coverage:
         if is_unclear or cell.verdict is Verdict.NOT_REACHED:
             continue
         for point, fault in cell.injections:
-            op = point.partition("#")[0]
-            struck.append(Struck(op, fault, _STATES.get(cell.verdict, TRIED)))
+            struck.append(Struck(_op_of(point), fault, _STATES.get(cell.verdict, TRIED)))
     return Coverage.of({point.op for point in made.baseline.points}, struck)
 
 
 def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[str] = ()) -> str:
     """The JSON report, by which a later exploration is compared (``kept.Before``); ``scenarios``
     are the files that repeat cells, ``options`` those under which a cell comes again."""
-    left_out = [
-        {"point": trial.point, "fault": trial.fault, "why": why}
-        for why, left in ((made.why, made.left_out), ("--pairs", made.beyond_limit))
-        for trial in left
-    ]
+    left_out = [_left_out_row(trial, made.why) for trial in made.left_out]
+    left_out += [_left_out_row(trial, "--pairs") for trial in made.beyond_limit]
     report = {
         "command": list(map(mask_text, made.command)),
         "options": list(map(mask_text, options)),
@@ -427,22 +490,29 @@ def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[
             ],
             "seconds": round(made.baseline.seconds, 3),
         },
-        "cells": [_cell_reply(made, cell, scenarios.get(cell.name)) for cell in made.cells],
+        "cells": [_cell_row(made, cell, scenarios.get(cell.name)) for cell in made.cells],
         "coverage": coverage(made).shown(),
         "left_out": left_out,
     }
     return json.dumps(report, indent=2)
 
 
-def _cell_reply(made: Exploration, cell: Cell, scenario: Path | None) -> Mapping[str, object]:
-    """A cell of the JSON report; ``was`` stands there where there is an earlier one."""
-    before = {} if made.before is None else {"was": made.before.verdict(cell.name)}
-    return {
+def _left_out_row(trial: Trial, why: str) -> Mapping[str, str]:
+    """What was not tried, for the JSON report."""
+    return {"point": trial.point, "fault": trial.fault, "why": why}
+
+
+def _cell_row(made: Exploration, cell: Cell, scenario: Path | None) -> Mapping[str, object]:
+    """A cell for the JSON report; ``was`` stands there where there is an earlier one."""
+    row: dict[str, object] = {
         "name": cell.name,
         "point": cell.point,
         "fault": cell.fault,
         "verdict": cell.verdict.value,
-        **before,
+    }
+    if made.before is not None:
+        row["was"] = made.before.verdict(cell.name)
+    return row | {
         "exit": cell.exit,
         "findings": cell.found,
         "money": list(cell.money),
@@ -453,7 +523,9 @@ def _cell_reply(made: Exploration, cell: Cell, scenario: Path | None) -> Mapping
 
 def end_of(cell: Cell) -> str:
     """How its command ended."""
-    return "not done in time" if cell.exit is None else f"exit {cell.exit}"
+    if cell.exit is None:
+        return "not done in time"
+    return f"exit {cell.exit}"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -521,12 +593,13 @@ def page(made: Exploration) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    points = [str(point) for point in made.baseline.points]
+    points = _points_of(made)
     single = {(cell.point, cell.fault): cell for cell in made.cells if cell.is_single}
     groups = _groups(points, single)
     faults = [name for names in groups.values() for name in names]
     counts = Counter(cell.verdict for cell in made.cells)
     covered, worst = coverage(made), _worst_first(made.cells)
+    covered_names = {name for names in covered.rows.values() for name in names}
     costs: dict[str, list[Cell]] = {}
     for cell in worst:
         for told in cell.money:
@@ -544,7 +617,7 @@ def page(made: Exploration) -> str:
         signs={verdict: shown.sign for verdict, shown in _SHOWN.items()},
         legend=[(verdict, shown.meaning, counts[verdict]) for verdict, shown in _SHOWN.items()],
         coverage=covered,
-        columns=[name for name in FAULTS if any(name in names for names in covered.rows.values())],
+        columns=[name for name in FAULTS if name in covered_names],
         marks={"never tried": "·", TRIED: "?", SURVIVED: "✓", UNSAFE: "!"},
     )
 

@@ -21,6 +21,7 @@ from mockserver.books.shop_rows import Claim
 from mockserver.domain.figures import Figures, OrderKey
 from mockserver.domain.record import replace
 from mockserver.explore.run_answers import CallRow, FindingRow
+from mockserver.explore.run_end import Reference, RunEnd
 from mockserver.explore.run_money import (
     PlaceMoney,
     RunMoney,
@@ -30,7 +31,6 @@ from mockserver.explore.run_money import (
     net_kept,
     place_of,
 )
-from mockserver.explore.verdicts import Reference, RunEnd
 from mockserver.scenario.operations import MONEY, OPERATIONS
 
 FORGED = "forged-webhook-accepted"

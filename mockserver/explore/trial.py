@@ -37,8 +37,8 @@ from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.run_answers import CallRow, EntryRow
+from mockserver.explore.run_end import RunEnd, operations_of
 from mockserver.explore.telling import ending_of
-from mockserver.explore.verdicts import RunEnd, operations_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS, READS
 from mockserver.scenario.webhook_plan import NO_CHARGE, NO_ORDER

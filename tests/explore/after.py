@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mockserver.explore.run_end import RunEnd
 from mockserver.explore.run_money import RunMoney
-from mockserver.explore.verdicts import RunEnd
 
 
 def after(

@@ -11,9 +11,10 @@ from mockserver.explore.review import (
     beside_usual,
     moves_of,
 )
+from mockserver.explore.run_end import Reference, RunEnd
 from mockserver.explore.run_money import RunMoney, invariants_of, key_of, money_differences
 from mockserver.explore.telling import Ending, Telling
-from mockserver.explore.verdicts import Reference, RunEnd, Verdict, judged
+from mockserver.explore.verdicts import Verdict, judged
 from tests.explore.after import after
 
 NAMES = (
