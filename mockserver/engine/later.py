@@ -9,15 +9,14 @@ Source: docs/scenario-language.md, later.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.domain import states
 from mockserver.domain.charge import Charge
 from mockserver.domain.commands import CardChanges
-from mockserver.domain.errors import Refused, invalid
+from mockserver.domain.errors import Invalid, Refused, invalid
 from mockserver.domain.money import number_text
 from mockserver.domain.record import record
 from mockserver.domain.sources import ChallengeAnswer
@@ -40,23 +39,46 @@ from mockserver.scenario.operations import DELETABLE, EXPIRABLE
 _PART = "|"
 
 
-def plan(step: Step, *, is_declined: bool = False) -> None:
-    """Put on the schedule what the rules of the present step say of later; of one whose provider
-    declined it, what the rules of providers say: the others meant what would have happened."""
-    for decision in step.result.decisions:
-        if decision.rule is None or (is_declined and decision.outcome.provider is None):
-            continue
-        for wanted in decision.outcome.later:
-            for moved in _moves(wanted, step):
-                _plan_move(step, wanted, moved)
-
-
 class _KindMoved(NamedTuple):
     """Objects of which kind a move is about, and what it needs, as the texts that stand in the
     detail of an entry."""
 
     kind: str
     details: tuple[str, ...] = ()
+
+
+class _PlannedMove(NamedTuple):
+    """What the detail of an entry says: of which kind the object is, how it moves, and what the
+    move needs."""
+
+    kind: str
+    move: str
+    details: Sequence[str]
+
+    @classmethod
+    def read(cls, text: str) -> "_PlannedMove":
+        """The parts of a detail. The last of them may hold anything, such as the comment of a
+        refund with a bar in it."""
+        kind, _, rest = text.partition(_PART)
+        move, *details = rest.split(_PART, 2)
+        return cls(kind, move, details)
+
+    def text(self) -> str:
+        """The detail of an entry."""
+        return _PART.join((self.kind, self.move, *self.details))
+
+
+def plan(step: Step, *, is_declined: bool = False) -> None:
+    """Put on the schedule what the rules of the present step say of later; of one whose provider
+    declined it, what the rules of providers say: the others meant what would have happened."""
+    for decision in step.result.decisions:
+        if decision.rule is None:
+            continue
+        if is_declined and decision.outcome.provider is None:
+            continue
+        for wanted in decision.outcome.later:
+            for moved in _moves(wanted, step):
+                _plan_move(step, wanted, moved)
 
 
 def _plan_move(step: Step, wanted: Later, moved: _KindMoved) -> None:
@@ -67,17 +89,19 @@ def _plan_move(step: Step, wanted: Later, moved: _KindMoved) -> None:
         step.result.warnings += (f"later: {why}",)
         return
     at = step.sandbox.now + wanted.after
-    detail = _PART.join((moved.kind, wanted.move.value, *moved.details))
-    step.sandbox.schedule.plan(at, Due.LATER, subject, detail)
+    planned = _PlannedMove(moved.kind, wanted.move.value, moved.details)
+    step.sandbox.schedule.plan(at, Due.LATER, subject, planned.text())
 
 
 def happen(step: Step, entry: ScheduledWork) -> None:
     """It is later now: what was planned happens, if the state table still allows it. A refusal has
     nobody to go to but the journal."""
-    kind, move, *detail = entry.detail.split(_PART, 3)
+    kind, move, details = _PlannedMove.read(entry.detail)
+    act = _ACTS[move, kind]
     try:
-        _ACTS[move, kind](step, entry.subject, *detail)
+        act(step, entry.subject, *details)
     except Refused as refused:
+        # What is wrong with single fields says more than the message of the code.
         why = ", ".join((refused.details or {}).values()) or refused.message
         step.result.warnings += (f"later: {move} of {kind} {entry.subject} did not happen: {why}",)
 
@@ -86,14 +110,16 @@ def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
     """Let something happen to an object at once, its provider not being asked. Raises ``Invalid``
     (90) for a kind of object to which it cannot happen, and what the move raises."""
     move = wanted.move
-    # What a rule deletes or lets expire follows from its operation; here the caller says it.
-    moves = [_KindMoved(kind)] if move in (Move.DELETE, Move.EXPIRE) else _moves(wanted, step)
+    moves = _moves(wanted, step)
+    if move in (Move.DELETE, Move.EXPIRE):
+        # What a rule deletes or lets expire follows from its operation; here the caller says it.
+        moves = [_KindMoved(kind)]
     for moved in moves:
         if moved.kind != kind:
             raise invalid({move.value: f"got {move} of a {moved.kind}, and this is a {kind}"})
         # Checked as an entry of a document is: neither comes from a rule, which its reader checks.
-        detail = _PART.join((kind, move.value, *moved.details))
-        entry = ScheduledWork(step.sandbox.now, 0, Due.LATER, subject, detail)
+        planned = _PlannedMove(kind, move.value, moved.details)
+        entry = ScheduledWork(step.sandbox.now, 0, Due.LATER, subject, planned.text())
         fault = fault_of(step.sandbox, entry)
         if fault is not None:
             raise invalid({move.value: fault})
@@ -102,8 +128,7 @@ def happen_now(step: Step, kind: str, subject: str, wanted: Later) -> None:
 
 def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
     """Why an entry that was read from a document could not happen, None when it can."""
-    kind, _, rest = entry.detail.partition(_PART)
-    move, *details = rest.split(_PART, 2)
+    kind, move, details = _PlannedMove.read(entry.detail)
     if kind not in KINDS:
         return f"got '{kind[:40]}', wanted one of {', '.join(KINDS)} before the first {_PART}"
     if KINDS[kind].table(sandbox).get(entry.subject) is None:
@@ -121,8 +146,10 @@ def fault_of(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
 
 def _is_amount(text: str) -> bool:
     """Whether a text is an amount; an empty one means all."""
+    if not text:
+        return True
     try:
-        return not text or Decimal(text).is_finite()
+        return Decimal(text).is_finite()
     except InvalidOperation:
         return False
 
@@ -131,14 +158,7 @@ def _moves(wanted: Later, step: Step) -> list[_KindMoved]:
     """What something wanted later moves: one kind of object, or with ``set`` one for each path."""
     match wanted.move:
         case Move.SET:
-            moves: list[_KindMoved] = []
-            for path, value in (wanted.set or {}).items():
-                first_word, _, _ = path.partition(".")
-                kind = _KINDS.get(path, first_word)
-                # An agreement that is being made already knows what its payer will do.
-                if kind != "payto" or not _makes_agreement(step):
-                    moves.append(_KindMoved(kind, (str(value),)))
-            return moves
+            return _moves_of_set(wanted.set or {}, step)
         case Move.DELETE:
             return [_KindMoved(DELETABLE.get(step.asked.op, ""))]
         case Move.EXPIRE:
@@ -163,6 +183,19 @@ def _moves(wanted: Later, step: Step) -> list[_KindMoved]:
             return [_KindMoved("charge", (amount, part.comment or ""))]
 
 
+def _moves_of_set(changes: Mapping[str, object], step: Step) -> list[_KindMoved]:
+    """What the changes of ``set`` move, by their paths."""
+    moves: list[_KindMoved] = []
+    for path, value in changes.items():
+        first_word, _, _ = path.partition(".")
+        kind = _KINDS.get(path, first_word)
+        # An agreement that is being made already knows what its payer will do.
+        if kind == "payto" and _makes_agreement(step):
+            continue
+        moves.append(_KindMoved(kind, (str(value),)))
+    return moves
+
+
 def _makes_agreement(step: Step) -> bool:
     """Whether the present step has made a PayTo agreement (``payto.store`` has then taken what the
     rules say of its payer)."""
@@ -179,7 +212,9 @@ def _pays_by_token(step: Step) -> bool:
     charge = step.result.about.get("charge")
     if not isinstance(charge, Charge):
         return True
-    return charge.status is not states.ChargeState.AUTHORISED and not charge.waits_for_hold()
+    is_held = charge.status is states.ChargeState.AUTHORISED
+    # A provider that answers later may hold it yet.
+    return not is_held and not charge.waits_for_hold()
 
 
 def _subject(step: Step, kind: str) -> str | None:
@@ -223,9 +258,13 @@ def _settle(step: Step, charge_id: str, end: str) -> None:
     charges.settle(step, charge, event)
 
 
-def _let_go(event: states.ChargeEvent, step: Step, charge_id: str, *_: str) -> None:
-    """Void an authorisation or let it expire, whatever details the move has."""
-    charges.let_go(step, charges.get(step, charge_id), event)
+def _void(step: Step, charge_id: str, *_: str) -> None:
+    """Void an authorisation: all of it and without a comment, which its two details could say."""
+    charges.let_go(step, charges.get(step, charge_id), states.ChargeEvent.VOIDED)
+
+
+def _expire_charge(step: Step, charge_id: str) -> None:
+    charges.let_go(step, charges.get(step, charge_id), states.ChargeEvent.EXPIRED)
 
 
 def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
@@ -262,19 +301,23 @@ _KINDS = {"card.expiryDate": "payment_method"}
 """Kinds of objects that hold what a path of ``set`` names, where it does not begin with them."""
 
 
-def _turn(
-    kind: str,
-    table: states.TransitionTable[Any, Any],
-    state: type[Any],
-    step: Step,
-    subject: str,
-    word: str,
-) -> None:
-    """Move an object to a state. Raises ``Invalid`` (90) where its table has no way there."""
-    row: Any = KINDS[kind].table(step.sandbox).get(subject)
-    if not turn_to(step, row, table, state(word)):
-        by_then = getattr(row, "status", "gone")
-        raise invalid({"set": f"it is {by_then} by then, and becomes {word} no more"})
+def _turn_agreement(step: Step, payto_id: str, word: str) -> None:
+    """Move an agreement to a state. Raises ``Invalid`` (90) where its table has no way there."""
+    agreement = step.sandbox.payto.get(payto_id)
+    if not turn_to(step, agreement, states.PAYTO, states.PayToState(word)):
+        raise _no_way(agreement.status if agreement is not None else "gone", word)
+
+
+def _turn_network_token(step: Step, network_token_id: str, word: str) -> None:
+    """Move a network token to a state. Raises ``Invalid`` (90) where its table has no way there."""
+    token = step.sandbox.network_tokens.get(network_token_id)
+    if not turn_to(step, token, states.NETWORK_TOKEN, states.NetworkTokenState(word)):
+        raise _no_way(token.status if token is not None else "gone", word)
+
+
+def _no_way(by_then: str, word: str) -> Invalid:
+    """The refusal (90) of a state that an object cannot get to from where it is by then."""
+    return invalid({"set": f"it is {by_then} by then, and becomes {word} no more"})
 
 
 def _change_expiry(step: Step, payment_method_id: str, expiry: str) -> None:
@@ -293,23 +336,29 @@ def _expire_token(step: Step, token_id: str) -> None:
     tokens.expire(step, tokens.get(step, token_id))
 
 
+def _delete_customer(step: Step, customer_id: str) -> None:
+    customers.delete(step, customer_id, ask_provider=False)
+
+
+def _delete_method(step: Step, payment_method_id: str) -> None:
+    payment_methods.delete(step, payment_method_id, ask_provider=False)
+
+
 _ACTS: Mapping[tuple[str, str], Callable[..., object]] = {
     (Move.SET, "payment_method"): _change_expiry,
-    (Move.SET, "payto"): partial(_turn, "payto", states.PAYTO, states.PayToState),
-    (Move.SET, "network_token"): partial(
-        _turn, "network_token", states.NETWORK_TOKEN, states.NetworkTokenState
-    ),
+    (Move.SET, "payto"): _turn_agreement,
+    (Move.SET, "network_token"): _turn_network_token,
     (Move.SET, "subscription"): _turn_subscription,
     (Move.DELETE, "vault"): vault.delete,
-    (Move.DELETE, "customer"): partial(customers.delete, ask_provider=False),
-    (Move.DELETE, "payment_method"): partial(payment_methods.delete, ask_provider=False),
+    (Move.DELETE, "customer"): _delete_customer,
+    (Move.DELETE, "payment_method"): _delete_method,
     (Move.EXPIRE, "vault"): _expire_vault_item,
     (Move.EXPIRE, "token"): _expire_token,
-    (Move.EXPIRE, "charge"): partial(_let_go, states.ChargeEvent.EXPIRED),
+    (Move.EXPIRE, "charge"): _expire_charge,
     (Move.EMIT, "charge"): _emit,
     (Move.CAPTURE, "charge"): _capture,
     (Move.REFUND, "charge"): _refund,
-    (Move.VOID, "charge"): partial(_let_go, states.ChargeEvent.VOIDED),
+    (Move.VOID, "charge"): _void,
     (Move.SETTLE, "charge"): _settle,
 }
 """What each move does to an object of a kind, with its details; its provider is not asked: it is
@@ -321,11 +370,11 @@ class _DetailRule:
     """Whether a move of an object of a kind can do something with its details, and in words what
     they must be."""
 
-    fits: Callable[[str, list[str]], bool]
+    fits: Callable[[str, Sequence[str]], bool]
     words: str
 
 
-def _is_state(kind: str, details: list[str]) -> bool:
+def _is_state(kind: str, details: Sequence[str]) -> bool:
     """One word, which is a state where objects of the kind have states (a card's expiry date is
     none)."""
     if len(details) != 1:
@@ -334,12 +383,12 @@ def _is_state(kind: str, details: list[str]) -> bool:
     return kind not in STATES or word in list(STATES[kind])
 
 
-def _is_emitted(kind: str, details: list[str]) -> bool:
+def _is_emitted(kind: str, details: Sequence[str]) -> bool:
     """The name of an event, and its data as JSON."""
     return len(details) == 2 and _is_event(*details)
 
 
-def _is_money(kind: str, details: list[str]) -> bool:
+def _is_money(kind: str, details: Sequence[str]) -> bool:
     """An amount and a comment, each of which may be empty."""
     if len(details) != 2:
         return False
@@ -347,7 +396,7 @@ def _is_money(kind: str, details: list[str]) -> bool:
     return _is_amount(amount)
 
 
-def _is_end(kind: str, details: list[str]) -> bool:
+def _is_end(kind: str, details: Sequence[str]) -> bool:
     """How a payment ends, or the challenge that it waits for."""
     if len(details) != 1:
         return False
@@ -355,7 +404,7 @@ def _is_end(kind: str, details: list[str]) -> bool:
     return end in _PAYER
 
 
-def _is_nothing(kind: str, details: list[str]) -> bool:
+def _is_nothing(kind: str, details: Sequence[str]) -> bool:
     """Nothing: the kind and the move say it all."""
     return not details
 

@@ -13,23 +13,19 @@ refused leaves nothing behind that would have to be undone.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, fields
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import partial
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Invalid, NotFound
-from mockserver.domain.network_token import NetworkToken
 from mockserver.domain.payment_method import PaymentMethod
-from mockserver.domain.payto import Agreement
 from mockserver.domain.reading import SpelledWord, camel, snake
 from mockserver.domain.record import entity, record, replace
 from mockserver.domain.states import (
     ChargeState,
     Event,
-    NetworkTokenState,
-    PayToState,
     Presence,
     Subject,
     TransitionTable,
@@ -44,6 +40,10 @@ from mockserver.scenario.paths import ALIASES, SECRET, STORED
 
 R = TypeVar("R", bound=TableRow)
 T = TypeVar("T")
+S = TypeVar("S", bound=StrEnum)
+E = TypeVar("E", bound=StrEnum)
+S_co = TypeVar("S_co", bound=StrEnum, covariant=True)
+E_contra = TypeVar("E_contra", bound=StrEnum, contravariant=True)
 
 
 @record
@@ -273,18 +273,28 @@ def unknown(kind: str, row_id: str) -> str:
     return f"no {name} '{row_id[:64]}' in this sandbox"
 
 
+class RowWithStatus(TableRow, Protocol[S_co, E_contra]):
+    """A stored object whose status moves by a state table."""
+
+    @property
+    def status(self) -> S_co:
+        """How it stands."""
+
+    def after(self, event: E_contra) -> Self:
+        """The object after an event. Raises ``WrongState`` where its table has no way."""
+
+
 def turn_to(
-    step: Step,
-    row: Agreement | NetworkToken | None,
-    table: TransitionTable[Any, Any],
-    status: PayToState | NetworkTokenState,
+    step: Step, row: RowWithStatus[S, E] | None, table: TransitionTable[S, E], status: S
 ) -> bool:
     """Bring an object to a status where its state table has a way, and say whether it has that
     status now. One that has moved on stays as it is: what was to happen to it was planned before,
     by a scenario or by time, and nobody is there to be refused."""
-    event: Any = table.event_to(status)
-    if row is None or event not in table.moves[row.status]:
-        return row is not None and row.status is status
+    if row is None:
+        return False
+    event = table.event_to(status)
+    if event is None or event not in table.moves[row.status]:
+        return row.status is status
     step.change(row, row.after(event), event)
     return True
 
