@@ -77,6 +77,11 @@ class _JudgeField(NamedTuple):
     field: str
     hint: object
 
+    @property
+    def key(self) -> str:
+        """What a store keeps it under. Made when it is asked for: every sandbox has these."""
+        return f"{self.name}.{self.field}"
+
 
 class Watch(Observer):
     """The judges of one sandbox's client. ``charge_of`` gives a charge as it is now,
@@ -104,13 +109,9 @@ class Watch(Observer):
         self.judges: Mapping[str, object] = {name: getattr(self, name) for name in _REMEMBERING}
 
     @cached_property
-    def _counters(self) -> Mapping[str, _JudgeField]:
-        """The fields in which judges count, by the names that a store keeps them under."""
-        return {
-            f"{counter.name}.{counter.field}": counter
-            for counter in self._judge_fields()
-            if counter.hint is int
-        }
+    def _counters(self) -> Sequence[_JudgeField]:
+        """The fields in which judges count."""
+        return [counter for counter in self._judge_fields() if counter.hint is int]
 
     def _judge_fields(self) -> Iterator[_JudgeField]:
         """All fields of the judges, with their types: a new memory of a judge is kept without a
@@ -238,14 +239,12 @@ class Watch(Observer):
 
     def counters(self) -> Mapping[str, int]:
         """What the judges count."""
-        return {
-            name: getattr(counter.judge, counter.field) for name, counter in self._counters.items()
-        }
+        return {counter.key: getattr(counter.judge, counter.field) for counter in self._counters}
 
     def take_counters(self, counters: Mapping[str, int]) -> None:
         """Go on counting from here. A store of an earlier version may not have them all."""
-        for name, counter in self._counters.items():
-            setattr(counter.judge, counter.field, counters.get(name, 0))
+        for counter in self._counters:
+            setattr(counter.judge, counter.field, counters.get(counter.key, 0))
 
     def remarks(self) -> Sequence[Remark]:
         """New findings, for the log of the server."""
@@ -263,12 +262,10 @@ def _remark(finding: Finding) -> Remark:
 
 def new_watch(tables: Tables) -> Watch:
     """The judges of a sandbox that opens: they look up charges among its tables."""
-
-    # What is imported brings another table of charges, so it is asked for each time.
-    def charge_of(charge_id: str) -> Charge | None:
-        return tables.charges.get(charge_id)
-
-    def payments_of(subscription_id: str) -> Iterable[Charge]:
-        return tables.charges.find("subscription", subscription_id)
-
-    return Watch(charge_of, payments_of, Policy())
+    # What is imported brings another table of charges, so it is asked for each time. Lambdas, as
+    # functions would keep their annotations in the memory of every sandbox.
+    return Watch(
+        lambda charge_id: tables.charges.get(charge_id),
+        lambda subscription_id: tables.charges.find("subscription", subscription_id),
+        Policy(),
+    )
