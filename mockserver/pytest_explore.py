@@ -237,9 +237,10 @@ class Learner:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take down what the reports of all workers say. A test has one for its fixtures before it,
-        one for itself, and one for what they do after it: all take time. What failed in the first
-        two the worker has said in ``why_not``; of the last one only this report tells. A second
-        run has an id of its own, behind that of the test itself."""
+        one for itself, and one for what they do after it: all take time. Only the one for itself
+        carries what was learnt, and only where it passed: until then ``why_not`` says that it
+        fails. What fails behind it, only the last report tells. A second run has an id of its
+        own, behind that of the test itself."""
         path, line, _ = report.location
         test = test_itself(report.nodeid)
         runs = self._runs if test == report.nodeid else self._second_runs

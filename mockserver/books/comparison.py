@@ -372,6 +372,8 @@ class _Difference:
         if not self.is_same_gross:
             return
         truth, belief = self.truth, self.belief
+        # Each guard leaves the order to a finding that fits better: an open order claims no
+        # amounts, and a refund that is booked with another amount is ``amount-differs``.
         missing = truth.refunded - (belief.refunded or ZERO)
         if missing > 0 and not belief.is_open and self._is_refund_missing(missing):
             books = f"{self.money(belief.refunded)} of it" if belief.refunded else "no such refund"

@@ -228,7 +228,7 @@ class Charge:
             return replace(self, status=status, amount=captured, succeeded=None)
         if not keeps_rest and not self.captures:
             # The only capture: the rest is released. Of one that was captured before, under another
-            # assumption, the captures go on being listed.
+            # assumption, the captures go on being listed, and a rest goes on being kept.
             return replace(self, status=status, amount=captured, succeeded=now)
         captures = (*self.captures, PartCaptured(captured, now))
         # It has succeeded since the first of them.

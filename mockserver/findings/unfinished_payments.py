@@ -150,6 +150,7 @@ class UnfinishedPayments:
             self._ledger.add("partial-approval-ignored", at, (short.evidence,), charge=charge_id)
         for still_open in (self._authorised, self._challenged, self._short, self._to_cancel):
             still_open.clear()
+        # ``_visited`` stays: such a payer may still finish, and a finding then cites the call.
 
     def _refused(self, call: Call, charge_id: str) -> None:
         """A call was refused for the state of its charge: the client had that wrong, unless it is
