@@ -17,7 +17,7 @@ from functools import partial
 from threading import Thread
 
 from mockserver.adapters.fair_share import FairShare
-from mockserver.domain.clock import SECOND, duration_text
+from mockserver.domain.clock import SECOND, Micros, duration_text
 
 DEADLINE = 5 * SECOND
 """How long a name may take to be resolved."""
@@ -36,10 +36,11 @@ class Resolver:
     """Resolves names for owners that share its threads; ``look_up`` may block."""
 
     def __init__(
-        self, look_up: Callable[[str], list[str]] = look_up, deadline: int = DEADLINE
+        self, look_up: Callable[[str], list[str]] = look_up, deadline: Micros = DEADLINE
     ) -> None:
         self._look_up = look_up
         self._deadline = deadline
+        # For one name, an owner has one thread at a time.
         self._threads = FairShare(THREADS, each=1)
         self._lookups: dict[tuple[Hashable, str], asyncio.Task[list[str]]] = {}
 

@@ -214,7 +214,8 @@ def _kind(allowed: str) -> ValueKind:
     """The kind of a value by the words for what is allowed."""
     bounds = re.fullmatch(r"(\d+) to (\d+)", allowed)
     if bounds is not None:
-        return ValueKind(allowed, partial(_read_whole, int(bounds[1]), int(bounds[2])), int)
+        least, most = int(bounds[1]), int(bounds[2])
+        return ValueKind(allowed, partial(_read_whole, least, most), show=int)
     if allowed in _BY_ALLOWED:
         return _BY_ALLOWED[allowed]
     # None of these: the words themselves, as oldest_first | newest_first.
