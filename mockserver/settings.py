@@ -33,9 +33,11 @@ def read_whole(low: int, high: int) -> Callable[[str], int]:
     """A reader of whole numbers within both bounds."""
 
     def read(text: str) -> int:
-        # Of digits alone: ``int`` takes signs, spaces, underscores, and takes seconds over a text
-        # of a million digits.
-        if not text.isascii() or not text.isdecimal() or not low <= int(text[:20]) <= high:
+        # Of digits alone: ``int`` takes signs, spaces and underscores too.
+        if not (text.isascii() and text.isdecimal()):
+            raise ValueError(text)
+        # By the first digits, which say enough: ``int`` takes seconds over a million of them.
+        if not low <= int(text[:20]) <= high:
             raise ValueError(text)
         return int(text)
 
@@ -56,8 +58,12 @@ def read_choice(*choices: str) -> Callable[[str], str]:
 def read_host(text: str) -> str:
     """A host name or an IP address, the brackets of an IPv6 address taken off: sockets want it
     without, URLs with them (``bracketed``). What only a URL has is refused."""
-    bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
-    if not bare or any(character.isspace() or character in "/@?#*" for character in bare):
+    bare = text
+    if text.startswith("[") and text.endswith("]"):
+        bare = text[1:-1]
+    # A path, a user, a query, a fragment, or the wildcard of other programs.
+    has_other_parts = any(mark in bare for mark in "/@?#*")
+    if not bare or has_other_parts or any(map(str.isspace, bare)):
         raise ValueError(text)
     return bare
 
@@ -120,13 +126,17 @@ _UNFIT = frozenset(" \"'<>\\;,*")
 def read_url(text: str) -> str:
     """An http or https address without query; its trailing slashes are taken off."""
     parts = urlsplit(text)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(text)
+    # Paths of calls are put behind the address, where they would become a part of these.
+    if parts.query or parts.fragment:
         raise ValueError(text)
     if parts.port == 0:
         # Nothing listens there: 0 asks for a free port, and which one that was is known to the
         # server alone.
         raise ValueError(text)
-    if not text.isascii() or not text.isprintable() or _UNFIT & set(text):
+    is_plain = text.isascii() and text.isprintable()
+    if not is_plain or _UNFIT & set(text):
         raise ValueError(text)
     # A part of a host name that is empty or too long is met on calling alone, as an error of its
     # own.
@@ -270,7 +280,10 @@ class Settings:
             return self.host
         if not everywhere.is_unspecified:
             return self.host
-        return "127.0.0.1" if everywhere.version == 4 else "localhost"
+        if everywhere.version == 4:
+            return "127.0.0.1"
+        # The name means whichever loopback the machine has.
+        return "localhost"
 
     @staticmethod
     def load(flags: Mapping[str, object], environ: Mapping[str, str]) -> Settings:
@@ -287,23 +300,30 @@ class Settings:
         """These settings with the named fields replaced, and the values whose names are not
         fields: ``create_app`` takes both among its keywords."""
         names = {item.name for item in fields(Settings)}
-        own = {name: value for name, value in values.items() if name in names}
-        others = {name: value for name, value in values.items() if name not in names}
+        own: dict[str, Any] = {}
+        others: dict[str, Any] = {}
+        for name, value in values.items():
+            if name in names:
+                own[name] = value
+            else:
+                others[name] = value
         return replace(self, **own), others
 
 
 def read_address(text: str) -> str:
     """The address of a server that runs, as ``read_url`` reads it. Raises ``ValueError`` with the
     right spelling."""
-    scheme, mark, rest = text.partition("://")
-    authority, _, _ = (rest if mark else scheme).partition("/")
+    _, has_scheme, behind_scheme = text.partition("://")
+    if not has_scheme:
+        behind_scheme = text
+    authority, _, _ = behind_scheme.partition("/")
     if "@" in authority:
         # What stands before the @ may be a password: it is not repeated.
         raise ValueError("wanted an address without a user and a password")
     with suppress(ValueError):
         return read_url(text)
     right = Settings().address
-    if "://" not in text:
+    if not has_scheme:
         with suppress(ValueError):
             # Only the scheme is missing.
             right = read_url(f"http://{text}")
@@ -366,10 +386,12 @@ class Setting:
         try:
             if not self.is_list:
                 return self.read(text.strip())
-            parts = [part.strip() for part in text.split(",") if part.strip()]
-            # An empty list means "not given", which for some options means "all": refused as an
-            # empty text is.
-            return tuple(self.read(part) for part in parts) or self.read("")
+            stripped = map(str.strip, text.split(","))
+            parts = [part for part in stripped if part]
+            if not parts:
+                # No value would mean "not given", which for some options means "all": refused.
+                raise ValueError(text)
+            return tuple(self.read(part) for part in parts)
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None
 
@@ -381,7 +403,9 @@ class Setting:
             # As the flag reads, not as the field does: --no-test-values is true when test values
             # are off.
             return value is self.read("true")
-        return list(value) if isinstance(value, tuple) else value
+        if isinstance(value, tuple):
+            return list(value)
+        return value
 
     def show(self, value: Any) -> str:
         """``value`` as a person would write it on the command line, a hyphen for none; the value of
@@ -389,20 +413,19 @@ class Setting:
         plain = self.plain(value)
         if isinstance(plain, bool):
             return str(plain).lower()
+        if plain is None or plain == []:
+            return "-"
         if isinstance(plain, list):
-            return ",".join(plain) or "-"
-        return "-" if plain is None else str(plain)
+            return ",".join(plain)
+        return str(plain)
 
     def _refusal(self, text: str, origin: str) -> str:
         """Why a text at a flag or in a variable is refused, and what may be meant. A secret is not
         repeated: refusals end in logs."""
         got = "a value that is not shown" if self.secret else repr(text)
-        from difflib import get_close_matches
-
-        # Capitals stand for what the user fills in.
+        # Of the words of a choice, text|json. Capitals stand for what the user fills in.
         choices = [word for word in self.metavar.split("|") if word.islower()]
-        near = get_close_matches(text.strip().lower(), choices, n=1, cutoff=0.4)
-        hints = f"; nearest: {near[0]}" if near else ""
+        hints = _nearest(text.strip().lower(), choices, similarity=0.4)
         if origin.startswith(PREFIX) and text.startswith("tcp://"):
             # Kubernetes and legacy container links inject <SERVICE>_PORT for a service that is
             # called "mockserver".
@@ -475,9 +498,11 @@ def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
     """
     if flag is True:
         return Chosen(setting, setting.read("true"), "flag")
-    texts = [flag] if isinstance(flag, str) else flag
-    if isinstance(texts, Sequence) and texts:
-        return Chosen(setting, _of_flags(setting, texts), "flag")
+    if isinstance(flag, str):
+        flag = [flag]
+    if isinstance(flag, Sequence) and flag:
+        return Chosen(setting, _of_flags(setting, flag), "flag")
+    # Compose files write X= for an option that is to have its default.
     if variable.strip():
         return Chosen(setting, setting.parse(variable, setting.variable), "environment")
     return Chosen(setting, setting.default, "default")
@@ -499,16 +524,21 @@ def unknown_variables(environ: Mapping[str, str]) -> list[str]:
     A warning and not a refusal: orchestrators inject such variables for a service that is called
     "mockserver".
     """
-    from difflib import get_close_matches
-
     known = [setting.variable for setting in SETTINGS]
     sentences = []
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; nearest: {near[0]}" if near else ""
-            sentences.append(f"{name} is not a known variable{hint}")
+            sentences.append(f"{name} is not a known variable{_nearest(name, known)}")
     return sentences
+
+
+def _nearest(word: str, known: Sequence[str], similarity: float = 0.6) -> str:
+    """Words that name the nearest of what is known; none where nothing is so similar. Loaded for a
+    mistake alone, as every start of a command waits for this module."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, known, n=1, cutoff=similarity)
+    return f"; nearest: {near[0]}" if near else ""
 
 
 def trace_protocol(environ: Mapping[str, str]) -> str | None:
@@ -518,13 +548,16 @@ def trace_protocol(environ: Mapping[str, str]) -> str | None:
     def value(name: str) -> str:
         return environ.get(f"OTEL_{name}", "").strip()
 
-    endpoint = value("EXPORTER_OTLP_TRACES_ENDPOINT") or value("EXPORTER_OTLP_ENDPOINT")
-    is_off = value("SDK_DISABLED").lower() == "true" or value("TRACES_EXPORTER").lower() == "none"
-    if is_off or not endpoint:
+    def value_for_traces(name: str) -> str:
+        # What is said of traces alone comes before what is said of all that is exported.
+        return value(f"EXPORTER_OTLP_TRACES_{name}") or value(f"EXPORTER_OTLP_{name}")
+
+    if value("SDK_DISABLED").lower() == "true" or value("TRACES_EXPORTER").lower() == "none":
         return None
-    # What is said of traces alone comes before what is said of all.
-    protocol = value("EXPORTER_OTLP_TRACES_PROTOCOL") or value("EXPORTER_OTLP_PROTOCOL")
-    return protocol or "http/protobuf"
+    if not value_for_traces("ENDPOINT"):
+        return None
+    # The default of the specification of OpenTelemetry.
+    return value_for_traces("PROTOCOL") or "http/protobuf"
 
 
 def data_directory(
@@ -534,8 +567,13 @@ def data_directory(
     folder."""
     if settings.data_dir is not None:
         return Path(settings.data_dir).expanduser()
-    if platform == "win32":
-        return Path(environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "mockserver"
-    if platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "mockserver"
-    return Path(environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "mockserver"
+    match platform:
+        case "win32":
+            usual = Path.home() / "AppData" / "Local"
+            folder = environ.get("LOCALAPPDATA") or usual
+        case "darwin":
+            folder = Path.home() / "Library" / "Application Support"
+        case _:
+            usual = Path.home() / ".local" / "share"
+            folder = environ.get("XDG_DATA_HOME") or usual
+    return Path(folder) / "mockserver"
