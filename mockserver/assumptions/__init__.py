@@ -40,7 +40,7 @@ class ValueKind:
     """How a value of a row is read from a file or a call, shown again, and described."""
 
     allowed: str
-    read: Callable[[object], Any]
+    read: Callable[[object], object]
     """Raises ``ValueError`` with what was got and what is allowed."""
     show: Callable[[Any], object] = str
 
@@ -52,11 +52,11 @@ class Assumption:
     key: str
     question: str
     kind: ValueKind
-    documented: Any
-    sdk: Any
+    documented: object
+    sdk: object
     evidence: str
 
-    def value(self, profile: Profile) -> Any:
+    def value(self, profile: Profile) -> object:
         """The value in a profile."""
         return self.sdk if profile is Profile.SDK else self.documented
 
@@ -79,18 +79,19 @@ def _read_whole(low: int, high: int, value: object) -> int:
 
 
 def _read_duration(value: object) -> Micros:
-    """A duration such as ``5m``. Nothing needs no unit."""
-    is_text_of_nothing = isinstance(value, str) and value.strip() == "0"
-    if is_text_of_nothing or (type(value) is int and value == 0):
+    """A duration such as ``5m``. Nothing needs no unit, as text or as number."""
+    text = str(value)
+    if text.strip() == "0":
         return 0
-    return parse_duration(str(value))
+    return parse_duration(text)
 
 
 def _read_span(value: object) -> tuple[Micros, Micros]:
     """The shortest and the longest time; a duration alone is both."""
     low, _, high = str(value).partition("..")
-    shortest = _read_duration(low)
-    longest = _read_duration(high) if high else shortest
+    shortest = longest = _read_duration(low)
+    if high:
+        longest = _read_duration(high)
     if longest < shortest:
         raise ValueError(f"got '{value}', wanted the shorter time first, such as 30ms..80ms")
     return shortest, longest
@@ -99,7 +100,9 @@ def _read_span(value: object) -> tuple[Micros, Micros]:
 def _show_span(span: tuple[Micros, Micros]) -> str:
     """The same in the words in which it may be given."""
     shortest, longest = map(duration_text, span)
-    return shortest if shortest == longest else f"{shortest}..{longest}"
+    if shortest == longest:
+        return shortest
+    return f"{shortest}..{longest}"
 
 
 def _read_number(value: object) -> Decimal:
@@ -132,12 +135,15 @@ def _read_pauses(value: object) -> tuple[Micros, ...]:
 
 def _read_durations(value: object) -> tuple[Micros, ...]:
     """Several durations with blanks between them."""
-    return tuple(map(_read_duration, str(value).split()))
+    words = str(value).split()
+    return tuple(map(_read_duration, words))
 
 
 def _show_durations(durations: tuple[Micros, ...]) -> str:
     """The same as a text; none at all is ``never``, as only pauses can be none."""
-    return " ".join(map(duration_text, durations)) or "never"
+    if not durations:
+        return "never"
+    return " ".join(map(duration_text, durations))
 
 
 def _read_text(value: object) -> str:
@@ -153,7 +159,8 @@ def _read_currency(value: object) -> str:
     try:
         return currency(str(value)).code
     except Invalid as refused:
-        raise ValueError((refused.details or {})["Currency"]) from None
+        details = refused.details or {}
+        raise ValueError(details["Currency"]) from None
 
 
 def _read_date(value: object) -> str:
@@ -246,7 +253,7 @@ ROWS: Mapping[str, Assumption] = {
 
 class Assumed:
     """The values in force for one sandbox: a profile and the overrides on top of it; ``values`` by
-    key.
+    key, each of the type that its row reads.
 
     They never change, and sandboxes share them.
     """
@@ -266,8 +273,9 @@ class Assumed:
         that thousands of sandboxes with the same values hold them once, else a new one. Raises
         ``Invalid`` (90)."""
         # By the texts, as 1 is equal to True.
-        is_same = profile is self.profile and repr(dict(overrides)) == repr(self.overrides)
-        return self if is_same else Assumed(profile, overrides)
+        if profile is self.profile and repr(dict(overrides)) == repr(self.overrides):
+            return self
+        return Assumed(profile, overrides)
 
 
 def read(key: str, value: object) -> Any:
