@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -41,6 +42,9 @@ from mockserver.settings import (
 )
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+    from opentelemetry.sdk.trace import TracerProvider
+
     from mockserver.adapters.server_log import ServerLog
     from mockserver.assumptions import Assumed
     from mockserver.server.garbage import Collector
@@ -83,16 +87,18 @@ class ServeByDefault(click.Group):
         else:
             # While the shell completes a first word, that is the name of a command.
             is_for_serve = not ctx.resilient_parsing
-        return super().parse_args(ctx, ["serve", *args] if is_for_serve else args)
+        if is_for_serve:
+            args = ["serve", *args]
+        return super().parse_args(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, imported now; for a name that is none all of them, of which click
         suggests one."""
         from pkgutil import resolve_name
 
-        rows = [row for group in COMMANDS.values() for row in group]
-        named = [row for row in rows if row.name == cmd_name]
-        for row in named or rows:
+        all_rows = list(chain.from_iterable(COMMANDS.values()))
+        named = [row for row in all_rows if row.name == cmd_name]
+        for row in named or all_rows:
             if row.ends:
                 # From now on: to import one takes a while.
                 ctx.with_resource(interruptions())
@@ -102,7 +108,7 @@ class ServeByDefault(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """All names, from the table: ``self.commands`` has only what was imported."""
-        return sorted(row.name for rows in COMMANDS.values() for row in rows)
+        return sorted(row.name for row in chain.from_iterable(COMMANDS.values()))
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command. An interruption that it does not see to itself, such as one that comes
@@ -120,6 +126,7 @@ class ServeByDefault(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands in groups, each with its whole summary, where click would cut it and list
         all by the alphabet; then the few options that a first run needs."""
+        # Columns begin at the same place in all groups.
         widest = max(map(len, self.list_commands(ctx)))
         for title, rows in COMMANDS.items():
             with formatter.section(title):
@@ -234,7 +241,7 @@ def _served(settings: Settings, log: ServerLog, collector: Collector) -> int:
     return code
 
 
-def _traces(log: ServerLog) -> Any:
+def _traces(log: ServerLog) -> TracerProvider | None:
     """What makes and sends spans, None when they go nowhere. Orchestrators set such variables for
     all that they start, so what is wrong with them stops no server."""
     protocol = trace_protocol(os.environ)
@@ -249,12 +256,15 @@ def _traces(log: ServerLog) -> Any:
         return None
 
 
+def _commands_offered(
+    ctx: click.Context, param: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """The names of commands, as behind ``mockserver`` itself."""
+    return main.shell_complete(ctx.find_root(), incomplete)
+
+
 @main.command(name="help")
-@click.argument(
-    "command",
-    nargs=-1,
-    shell_complete=lambda ctx, _, start: main.shell_complete(ctx.find_root(), start),
-)
+@click.argument("command", nargs=-1, shell_complete=_commands_offered)
 @click.pass_context
 def help_of(ctx: click.Context, command: tuple[str, ...]) -> None:
     """Print this help, or with COMMAND that of a command."""
@@ -285,8 +295,10 @@ def config(as_json: bool, **flags: Any) -> None:
     rows = []
     for chosen in resolve(flags, os.environ):
         setting = chosen.setting
-        # Programs get the value as it is, people as they would write it.
-        value = setting.plain(chosen.value) if as_json else setting.show(chosen.value)
+        value = setting.plain(chosen.value)
+        if not as_json:
+            # For people, as they would write it.
+            value = setting.show(chosen.value)
         rows.append(
             {
                 "flag": setting.flag,
@@ -316,10 +328,12 @@ def healthcheck(within: float, url: str | None, **flags: Any) -> None:
     --port-file.
     """
     settings = load(flags)
-    try:
-        address = None if url is None else read_address(url)
-    except ValueError as fault:
-        raise click.UsageError(f"--url: {fault}") from None
+    address = None
+    if url is not None:
+        try:
+            address = read_address(url)
+        except ValueError as fault:
+            raise click.UsageError(f"--url: {fault}") from None
     end = time.monotonic() + within
     while True:
         problem = _why_not_ready(address, settings)
@@ -337,10 +351,12 @@ def _why_not_ready(url: str | None, settings: Settings) -> str | None:
     from http.client import HTTPException
 
     if url is None:
-        try:
-            port = settings.port or int(Path(settings.port_file or "").read_text())
-        except (OSError, ValueError):
-            return "not ready: --port is 0 and --port-file names no file with a port"
+        port = settings.port
+        if not port:
+            try:
+                port = int(Path(settings.port_file or "").read_text())
+            except (OSError, ValueError):
+                return "not ready: --port is 0 and --port-file names no file with a port"
         url = replace(settings, port=port).near_address
     try:
         status, body = _get(f"{url}/readyz", settings)
@@ -388,7 +404,8 @@ def asyncapi(**flags: Any) -> None:
     """Print the webhooks as an AsyncAPI 3.0 document, in the words of the profile."""
     from mockserver.web.openapi import asyncapi as document
 
-    _print(document(_assumed(load(flags))))
+    settings = load(flags)
+    _print(document(_assumed(settings)))
 
 
 def _assumed(settings: Settings) -> Assumed:
