@@ -141,13 +141,17 @@ class Folders:
         target = _real(program)
         if self._holds(target):
             return True
+        if not self._holds(_real(program.parent)):
+            return False
         path_folders = [_real(Path(folder)) for folder in os.get_exec_path()]
-        return self._holds(_real(program.parent)) and target.parent in path_folders
+        return target.parent in path_folders
 
     def _leaves(self, word: str, folder: Path) -> bool:
-        """Whether a word, read as a path, leads out of the folders; a shell, or a program like one,
-        makes of ~ the home of the user."""
-        return word.startswith("~") or not self._holds(_real(folder / word))
+        """Whether a word, read as a path, leads out of the folders."""
+        # A shell, or a program like one, makes of it the home of the user.
+        if word.startswith("~"):
+            return True
+        return not self._holds(_real(folder / word))
 
     def _holds(self, path: Path) -> bool:
         """Whether a path without links is in one of the folders."""
@@ -278,9 +282,11 @@ def _check(arguments: Arguments, folder: Path, folders: Folders) -> None:
                 folders.check_argument(str(text), folder, name)
 
 
-def _values(value: Any) -> Sequence[Any]:
+def _values(value: object) -> Sequence[object]:
     """The values of an argument, which may be given once or, as a list, more than once."""
-    return value if isinstance(value, list) else [value]
+    if isinstance(value, list):
+        return value
+    return [value]
 
 
 def _schema(option: click.Option) -> Schema:

@@ -33,7 +33,9 @@ def protocol_server(tools: Sequence[Tool], url: str, *, explores: bool) -> Serve
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
     words = Path(__file__).with_name("instructions.md").read_text("utf-8")
-    steps = Path(__file__).with_name("explore.md").read_text("utf-8") if explores else ""
+    steps = ""
+    if explores:
+        steps = Path(__file__).with_name("explore.md").read_text("utf-8")
     offered = _Offered({tool.row.name: tool for tool in tools})
     server: Server[Any] = Server(
         "mockserver",
@@ -139,4 +141,5 @@ async def _read_resource(
 
 
 def _media_type(uri: str) -> str:
+    """Of a resource: all but the schema are pages of the documentation."""
     return "application/schema+json" if uri == SCHEMA else "text/markdown"

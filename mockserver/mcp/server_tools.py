@@ -8,12 +8,14 @@ offers, parameters that it gives itself. Some calls have no tool on purpose, sin
 few tools with few arguments. What is answered is masked, as an agent may send it anywhere.
 """
 
+from __future__ import annotations
+
 import asyncio
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import parse_qsl, quote
 
 import httpx
@@ -45,6 +47,9 @@ from mockserver.web.routes import operation_of
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_json
 
+if TYPE_CHECKING:
+    from mockserver.web.app import Application
+
 DEFAULT_KEY = "sk_agent"
 """The sandbox of an agent that names none: most need only one."""
 
@@ -57,6 +62,9 @@ OPERATION_SECONDS = 35.0
 _METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
 """Methods of calls. What only browsers and proxies send, such as CONNECT, is no call."""
 
+Query: TypeAlias = Mapping[str, Any]
+"""The parameters of a call, by name: texts, numbers, or lists of these."""
+
 _KEY = argument("string", f"Secret key of the sandbox; default {DEFAULT_KEY}.")
 
 
@@ -64,11 +72,13 @@ class Line:
     """The way to the server at an address, with its admin token; with ``app`` to that, in this
     process."""
 
-    def __init__(self, url: str, admin_token: str | None, app: Any = None) -> None:
+    def __init__(self, url: str, admin_token: str | None, app: Application | None = None) -> None:
         self.url = url.rstrip("/")
         self._app = app
-        # In process by a name that every guard lets in.
-        self._base = self.url if app is None else "http://localhost"
+        self._base = self.url
+        if app is not None:
+            # In process by a name that every guard lets in.
+            self._base = "http://localhost"
         self._token = {} if admin_token is None else {"x-admin-token": admin_token}
 
     async def ask(
@@ -77,7 +87,7 @@ class Line:
         target: str,
         key: str | None = None,
         body: object = None,
-        params: Any = None,
+        params: Query | None = None,
         *,
         patience: float = PATIENCE_SECONDS,
     ) -> tuple[int, bytes]:
@@ -93,11 +103,15 @@ class Line:
         elif body is not None or method != "GET":
             headers["content-type"] = "application/json"
             content = json.dumps(body or {}).encode("utf-8", "replace")
+        transport = None
+        if self._app is not None:
+            transport = httpx.ASGITransport(self._app)
+        # One for each call: an agent makes few, with long pauses between them.
         client = httpx.AsyncClient(
             trust_env=False,
             # ``patience`` is that of the whole answer.
             timeout=None,  # noqa: S113
-            transport=None if self._app is None else httpx.ASGITransport(self._app),
+            transport=transport,
             # To read the certificates of all authorities takes a while.
             verify=self._base.startswith("https:"),
         )
@@ -117,6 +131,7 @@ class Line:
                 f"no server at {self.url}: {problem}; `mockserver` starts one"
             ) from None
         except (TimeoutError, httpx.HTTPError, httpx.InvalidURL, ValueError) as problem:
+            # The timeout alone has no words of its own.
             why = str(problem) or f"no answer came within {patience:g} s"
             raise ToolRefused(f"{method} {mask_printed(target[:200])}: {why}") from None
         return answer.status_code, answer.content
@@ -127,23 +142,25 @@ class Line:
         target: str,
         key: str | None = None,
         body: object = None,
-        params: Any = None,
+        params: Query | None = None,
     ) -> bytes:
         """The answer to a call. Raises ``ToolRefused`` when it is a refusal, with its words:
         control calls say what is allowed, so that an agent can do better."""
         status, raw = await self.ask(method, target, key, body, params)
         if status < 300:
             return raw
-        raise ToolRefused(masked(str(ControlRefused(f"{method} {target}", status, body_of(raw)))))
+        refused = ControlRefused(f"{method} {target}", status, body_of(raw))
+        raise ToolRefused(masked(str(refused)))
 
 
 def _masked_text(raw: bytes) -> str:
     """The body of an answer as text, card numbers and keys masked: of JSON by the names of its
     members, of any other text by what looks like one."""
     try:
-        return dumps(mask_json(loads(raw))).decode()
+        document = loads(raw)
     except MalformedJson:
         return masked(raw.decode("utf-8", "replace"))
+    return dumps(mask_json(document)).decode()
 
 
 def server_tools(line: Line) -> Sequence[Tool]:
@@ -162,7 +179,7 @@ def server_tools(line: Line) -> Sequence[Tool]:
     for name, row in rows().items():
         if row.call:
             tools[name] = _control_tool(row, line, document)
-    # In the order of the table; those that run a command are made elsewhere.
+    # In the order of the table, whose other tools, those that run a command, are made elsewhere.
     return [tools[name] for name in rows() if name in tools]
 
 
@@ -173,17 +190,17 @@ async def _open_sandbox(line: Line, arguments: Arguments) -> str:
     answer = await line.call(
         "POST", "/__admin/sandboxes", body={"key": key, "name": arguments.get("name", "agent")}
     )
-    variables = {
-        "MOCKSERVER_URL": line.url,
-        "MOCKSERVER_PUBLIC_KEY": json.loads(answer)["publicKey"],
-    }
+    # Of the answer as it is: a public key is no secret, but answers are masked as a whole.
+    public_key = json.loads(answer)["publicKey"]
+    variables = {"MOCKSERVER_URL": line.url, "MOCKSERVER_PUBLIC_KEY": public_key}
     return json.dumps({"environment": variables, "sandbox": json.loads(_masked_text(answer))})
 
 
 async def _call_operation(line: Line, arguments: Arguments) -> str:
     """Call an operation of the payments API, as a client does, and give status and body: what a
     client must deal with, such as a decline, is an answer and no refusal of the tool."""
-    method, path = str(arguments["method"]).upper(), str(arguments["path"])
+    method = str(arguments["method"]).upper()
+    path = str(arguments["path"])
     if not _is_of_an_operation(path):
         raise ToolRefused(
             f"path: got '{mask_printed(path[:100])}', wanted that of an operation: see `operations`"
@@ -192,8 +209,10 @@ async def _call_operation(line: Line, arguments: Arguments) -> str:
         raise ToolRefused(
             f"method: got '{mask_printed(method[:100])}', allowed: {', '.join(_METHODS)}"
         )
-    key, body = str(arguments.get("key", DEFAULT_KEY)), arguments.get("body")
-    status, answer = await line.ask(method, path, key, body, patience=OPERATION_SECONDS)
+    key = str(arguments.get("key", DEFAULT_KEY))
+    status, answer = await line.ask(
+        method, path, key, arguments.get("body"), patience=OPERATION_SECONDS
+    )
     return f"{status}\n{_masked_text(answer)}"
 
 
@@ -202,7 +221,8 @@ async def _operations(line: Line, arguments: Arguments) -> str:
     part of their paths, also what they take: of all at once this would be too long."""
     document = json.loads(await line.call("GET", "/openapi.json"))
     wanted = str(arguments.get("find", "*")).lower()
-    lines, rule_names = list[str](), list[str]()
+    lines: list[str] = []
+    rule_names: list[str] = []
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             rule_name = _rule_name_of(operation)
@@ -231,15 +251,21 @@ def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
     those that the row does not offer, and the fields of its body are the arguments."""
     method, path = row.call.split()
     operation = document["paths"][path][method.lower()]
-    fixed, offered = dict(parse_qsl(row.fixed)), row.offers.split()
+    fixed = dict(parse_qsl(row.fixed))
+    offered = row.offers.split()
+    # A call about the whole server, such as the list of its sandboxes, needs no key of one.
     has_key = bool(operation["security"])
-    properties: dict[str, Schema] = {"key": _KEY} if has_key else {}
-    required = list[str]()
+    properties: dict[str, Schema] = {}
+    if has_key:
+        properties["key"] = _KEY
+    required: list[str] = []
     for parameter in operation.get("parameters", ()):
         name = parameter["name"]
-        is_offered = name not in fixed and (not offered or name in offered)
+        # A row without names offers all.
+        is_offered = not offered or name in offered
         # Without those of its path there is no call.
-        if parameter["in"] != "path" and not is_offered:
+        is_in_path = parameter["in"] == "path"
+        if not is_in_path and (name in fixed or not is_offered):
             continue
         description = parameter.get("description", f"{name} in {path}")
         properties[name] = {**parameter["schema"], "description": description}
@@ -284,20 +310,27 @@ class _ControlCall:
         into the path, the body, or else the query."""
         placeholders: dict[str, str] = {}
         query: dict[str, Any] = dict(self.fixed)
-        fields: dict[str, Any] = {}
+        fields: dict[str, object] = {}
         for name, value in arguments.items():
             if f"{{{name}}}" in self.path:
                 placeholders[name] = quote(str(value), safe="", errors="replace")
             elif name in self.fields:
                 fields[name] = value
-            elif name != "key":
+            elif isinstance(value, bool):
                 # A query says true, and not True as Python would.
-                query[name] = json.dumps(value) if isinstance(value, bool) else value
+                query[name] = json.dumps(value)
+            elif name != "key":
+                query[name] = value
         target = self.path.format(**placeholders)
-        key = str(arguments.get("key", DEFAULT_KEY)) if self.has_key else None
-        # A scenario is a body as a whole.
-        body = None if self.method == "GET" else fields.get("scenario", fields)
-        return _masked_text(await self.line.call(self.method, target, key, body, query))
+        key = None
+        if self.has_key:
+            key = str(arguments.get("key", DEFAULT_KEY))
+        body: object = None
+        if self.method != "GET":
+            # A scenario is a body as a whole.
+            body = fields.get("scenario", fields)
+        answer = await self.line.call(self.method, target, key, body, query)
+        return _masked_text(answer)
 
 
 def _is_of_an_operation(path: str) -> bool:
@@ -312,7 +345,9 @@ def _is_of_an_operation(path: str) -> bool:
     stays_here = path[:1] == "/" and url.host == "server"
     tidy_path = url.path.lstrip("/")
     is_control = tidy_path.startswith(("__", "mcp"))
-    return stays_here and not is_control and ".." not in tidy_path
+    # Spelt %2e%2e it is sent as it is, and a proxy that resolves it finds the control API.
+    leads_back = ".." in tidy_path
+    return stays_here and not is_control and not leads_back
 
 
 def _request_lines(operation: Mapping[str, Any]) -> list[str]:
@@ -373,7 +408,9 @@ def _outcome(name: str | None) -> str:
     client must know of each."""
     if name is not None and name not in CATALOGUE:
         raise LookupError(f"got '{name[:60]}', which is not an outcome{nearest(name, CATALOGUE)}")
-    outcomes = CATALOGUE.values() if name is None else [CATALOGUE[name]]
+    outcomes = [*CATALOGUE.values()]
+    if name is not None:
+        outcomes = [CATALOGUE[name]]
     retry = {True: "may be tried again", False: "never try again", None: "no decline"}
     return "\n".join(
         f"{row.name}: {row.error_code or '-'}, {retry[row.is_retryable]}: {row.meaning}"

@@ -1,12 +1,14 @@
 """``mockserver mcp``: a coding agent starts it and speaks to it over standard input and output
 (docs/mcp.md)."""
 
+from __future__ import annotations
+
 import asyncio
 import os
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +16,9 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.commands.options import options
 from mockserver.commands.servers import started
 from mockserver.mcp import require
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
 
 
 @click.command()
@@ -34,12 +39,16 @@ def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> No
         folder = Path(
             open_while_served.enter_context(tempfile.TemporaryDirectory(prefix="mockserver-"))
         )
-        address = url or open_while_served.enter_context(started((), folder))
+        address = url
+        if address is None:
+            address = open_while_served.enter_context(started((), folder))
         tools = [*server_tools(Line(address, admin_token))]
         if allow:
             folders = Folders([folder.resolve() for folder in allow])
             # Explorations without a server of the user's start their own.
-            joined = None if url is None else JoinedServer(address, admin_token)
+            joined = None
+            if url is not None:
+                joined = JoinedServer(url, admin_token)
             tools += explore_tools(folders, joined)
         server = protocol_server(tools, address, explores=bool(allow))
         try:
@@ -51,7 +60,7 @@ def mcp(allow: tuple[Path, ...], url: str | None, admin_token: str | None) -> No
     os._exit(Exit.INTERRUPTED)
 
 
-async def _serve(server: Any) -> None:
+async def _serve(server: Server[Any]) -> None:
     """Answer until standard input ends."""
     from mcp.server.stdio import stdio_server
 
