@@ -36,5 +36,8 @@ def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
         from mockserver.adapters.scenario_files import shipped
 
         words = [name for name, *_ in shipped()]
-    items = [CompletionItem(word) for word in words if word.startswith(incomplete)]
-    return items or [CompletionItem(incomplete, type="file")]
+    fitting = [word for word in words if word.startswith(incomplete)]
+    if not fitting:
+        # The shell itself completes names of files.
+        return [CompletionItem(incomplete, type="file")]
+    return [CompletionItem(word) for word in fitting]

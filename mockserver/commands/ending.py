@@ -9,11 +9,15 @@ after the first all are ignored. Who cannot wait has ``kill -9``.
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn, TypeVar
+from types import FrameType
+from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import click
 
 T = TypeVar("T")
+
+Handler: TypeAlias = Callable[[int, FrameType | None], object] | int | None
+"""What the system calls for a signal, or one of the numbers that stand for a default."""
 
 
 def stop(code: int, words: str) -> NoReturn:
@@ -23,12 +27,12 @@ def stop(code: int, words: str) -> NoReturn:
     sys.exit(code)
 
 
-def heeded_signals() -> dict[int, Any]:
+def heeded_signals() -> dict[int, Handler]:
     """The signals that ask to end, Ctrl-C, SIGTERM and SIGHUP, each with its handler of now. One
     that is ignored is left out, and stays so (``nohup``)."""
     import signal
 
-    handlers: dict[int, Any] = {}
+    handlers: dict[int, Handler] = {}
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         # Windows lacks one.
         number = getattr(signal, name, None)
@@ -58,7 +62,12 @@ def run_interruptible(work: Coroutine[Any, Any, T]) -> T:
     with asyncio.Runner() as runner:
         loop = runner.get_loop()
         task = loop.create_task(work)
-        with _once(lambda: loop.call_soon_threadsafe(task.cancel)):
+
+        def cancel() -> None:
+            # A handler may run in the midst of any step of the loop, and wakes one that sleeps.
+            loop.call_soon_threadsafe(task.cancel)
+
+        with _once(cancel):
             try:
                 return loop.run_until_complete(task)
             except asyncio.CancelledError:

@@ -32,6 +32,7 @@ def _money(rows: Sequence[Mapping[str, str]]) -> list[str]:
     if not rows:
         return []
     names = list(rows[0])
+    # A colon behind a column puts it to the right: all but names are amounts.
     marks = ["---" if name in ("order", "currency") else "---:" for name in names]
     lines = [_line(names), _line(marks)]
     lines += [_line([_cell(text) for text in row.values()]) for row in rows[:MOST_ORDERS]]

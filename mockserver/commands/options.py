@@ -75,8 +75,9 @@ def given_again(ctx: click.Context, names: Collection[str]) -> Iterator[str]:
         if name not in names or source is not click.core.ParameterSource.COMMANDLINE:
             continue
         # What was not read by ``_read_by`` is its own text.
-        value = _texts_of(ctx).get(name, ctx.params[name])
-        for text in value if param.multiple else [value]:
+        given = _texts_of(ctx).get(name, ctx.params[name])
+        texts = given if param.multiple else [given]
+        for text in texts:
             yield param.opts[0]
             yield str(text)
 
@@ -106,11 +107,14 @@ def _books(text: str) -> list[str]:
 def _names_a_host(address: str) -> bool:
     """Whether an address can be called at all, so that a slip is refused now and not after the
     first run, as books that cannot be had."""
+    if any(map(str.isspace, address)):
+        return False
     try:
         parts = urlsplit(address)
         # Raises for a part of the name that is empty or too long.
         host = (parts.hostname or "").encode("idna")
-        return bool(host) and parts.port != 0 and not any(map(str.isspace, address))
+        # Nothing listens at port 0. A port that is no number raises.
+        return bool(host) and parts.port != 0
     except ValueError:
         return False
 
@@ -118,14 +122,18 @@ def _names_a_host(address: str) -> bool:
 def _header_text(text: str) -> str:
     """A key or a token, which goes into a header of each call, so a text that one can hold. Raises
     ``ValueError``."""
-    if not (text and text.isascii() and text.isprintable()):
+    can_be_sent = text.isascii() and text.isprintable()
+    if not text or not can_be_sent:
         raise ValueError("wanted a text of ASCII characters that is not empty")
     return text
 
 
 def _operations(patterns: str) -> frozenset[str]:
     """The operations that globs name, parted by commas. Raises ``ValueError``."""
-    return frozenset().union(*(operations_like(glob.strip()) for glob in patterns.split(",")))
+    named: set[str] = set()
+    for glob in patterns.split(","):
+        named |= operations_like(glob.strip())
+    return frozenset(named)
 
 
 def _faults(text: str) -> list[Fault]:
@@ -180,12 +188,13 @@ def _exit_codes(text: str) -> list[int]:
     """Exit codes, parted by commas. 0 is none of them: it says that the command has succeeded.
     Raises ``ValueError``."""
     codes = []
-    for word in text.split(","):
-        code = int(word) if word.strip().isdecimal() else 0
-        if not 0 < code < 256:
-            got = word.strip()[:40]
-            raise ValueError(f"got '{got}', wanted exit codes from 1 to 255, parted by commas")
-        codes.append(code)
+    for word in map(str.strip, text.split(",")):
+        is_code = word.isdecimal() and 0 < int(word) < 256
+        if not is_code:
+            raise ValueError(
+                f"got '{word[:40]}', wanted exit codes from 1 to 255, parted by commas"
+            )
+        codes.append(int(word))
     return codes
 
 
@@ -278,7 +287,11 @@ def _attributes(row: _Row) -> dict[str, Any]:
     }
     if row.reads in ("text", "texts"):
         attributes["shell_complete"] = offered
-    attributes |= _DEFAULTS.get(row.default) or {"default": row.default, "show_default": True}
+    if row.default in _DEFAULTS:
+        attributes |= _DEFAULTS[row.default]
+    else:
+        # Its own text.
+        attributes |= {"default": row.default, "show_default": True}
     return {**attributes, **_reading(row.reads)}
 
 

@@ -55,10 +55,14 @@ def states(subject: str | None, as_mermaid: bool, profile: str) -> None:
 
     if subject is not None and subject not in TABLES:
         raise click.UsageError(f"SUBJECT: got {subject!r}, allowed: {', '.join(TABLES)}")
+    # The profiles name some states differently.
     word = profile_of(Assumed(Profile(profile))).word
-    chosen = [subject] if subject is not None else list(TABLES)
+    chosen = list(TABLES)
+    if subject is not None:
+        chosen = [subject]
     if as_mermaid:
-        click.echo("\n\n".join(f"%% {name}\n{mermaid(TABLES[name], word)}" for name in chosen))
+        diagrams = [f"%% {name}\n{mermaid(TABLES[name], word)}" for name in chosen]
+        click.echo("\n\n".join(diagrams))
         return
     rows: list[dict[str, str]] = []
 
@@ -137,10 +141,13 @@ def operations(names: tuple[str, ...], as_json: bool) -> None:
     from mockserver.scenario.operations import OPERATIONS, operations_like
     from mockserver.web.control.description import operation_description
 
+    chosen: set[str] = set()
     try:
-        chosen = frozenset().union(*map(operations_like, names or ["*"]))
+        for name in names or ["*"]:
+            chosen |= operations_like(name)
     except ValueError as unknown:
         raise click.UsageError(str(unknown)) from None
+    # In the order of the table, whatever that of the names.
     rows = [operation_description(op) for op in OPERATIONS if op in chosen]
     if as_json:
         show(rows, as_json=True)

@@ -157,7 +157,7 @@ def _judge(
     """What is wrong after the run: findings of any severity, and sentences about money, books and
     expectations. Raises ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
     if not is_reached(sandbox):
-        _, used = used_keys(sandbox)
+        used = used_keys(sandbox).others
         if not used:
             return (), ["no request has reached the server: does the command call MOCKSERVER_URL?"]
         if not aftermath.books:

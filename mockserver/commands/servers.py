@@ -8,7 +8,7 @@ ask ends the command with an exit code of its own, and ``check_reached`` refuses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from mockserver.adapters import local_server
 from mockserver.adapters.exit_codes import Exit
@@ -20,7 +20,7 @@ _OPTIONS = ("--journal-limit", "100000", "--log-level", "error")
 server is silent. What the user gives comes after these and counts instead."""
 
 
-def words_of(options: Mapping[str, Any]) -> list[str]:
+def words_of(options: Mapping[str, object]) -> list[str]:
     """Options of ``serve``, by the names of their parameters, as words of a command: a switch that
     is off and what was not given have no word."""
     words: list[str] = []
@@ -84,12 +84,9 @@ def check_reached(sandbox: RemoteSandbox) -> None:
     with a key that is misspelt: an unused sandbox has no findings. Raises as
     ``RemoteSandbox.call``."""
     if not is_reached(sandbox):
-        own, used = used_keys(sandbox)
-        stop(
-            Exit.USAGE,
-            f"no request has reached this sandbox ({own}); keys in use: "
-            f"{', '.join(used) or 'none'}",
-        )
+        keys = used_keys(sandbox)
+        others = ", ".join(keys.others) or "none"
+        stop(Exit.USAGE, f"no request has reached this sandbox ({keys.own}); keys in use: {others}")
 
 
 def is_reached(sandbox: RemoteSandbox) -> bool:
@@ -99,10 +96,22 @@ def is_reached(sandbox: RemoteSandbox) -> bool:
     return bool(page["count"] or page["dropped"])
 
 
-def used_keys(sandbox: RemoteSandbox) -> tuple[str, list[str]]:
-    """The masked key of a sandbox, and those of the others of its server that were used: one of
-    them is the one that was meant. Masked, as they end in logs of CI."""
+class UsedKeys(NamedTuple):
+    """The key of a sandbox, and those of the ``others`` of its server that were used. Masked, as
+    they end in logs of CI."""
+
+    own: str
+    others: list[str]
+
+
+def used_keys(sandbox: RemoteSandbox) -> UsedKeys:
+    """The keys of a server, for a sandbox that no request has reached: one of the others is the one
+    that was meant."""
     from mockserver.engine.sandbox import masked_key
 
-    own, rows = masked_key(sandbox.secret_key), sandbox.rows("/__admin/sandboxes", "sandboxes")
-    return own, [row["key"] for row in rows if row["requests"] and row["key"] != own]
+    own = masked_key(sandbox.secret_key)
+    others = []
+    for row in sandbox.rows("/__admin/sandboxes", "sandboxes"):
+        if row["requests"] and row["key"] != own:
+            others.append(row["key"])
+    return UsedKeys(own, others)
