@@ -54,7 +54,8 @@ def drift(
     refunded and deleted when it ends. Each difference names the assumption that settles it.
     """
     if dry_run:
-        click.echo("\n".join([*printed(steps(ops)), *unseen()]))
+        lines = [*printed(steps(ops)), *unseen()]
+        click.echo("\n".join(lines))
         return
     if (against is None) == (replay is None):
         raise click.UsageError("wanted one of --against URL and --replay DIR")
@@ -76,7 +77,8 @@ def drift(
     # What was not asked cannot be equal.
     if any(report.recording.played.broken for report in reports):
         sys.exit(Exit.NOT_READY)
-    sys.exit(Exit.OK if all(report.is_equal for report in reports) else Exit.FOUND)
+    are_equal = all(report.is_equal for report in reports)
+    sys.exit(Exit.OK if are_equal else Exit.FOUND)
 
 
 @contextmanager
@@ -100,12 +102,14 @@ def _record_walk(url: str, key_env: str | None, ops: Set[str] | None) -> Recordi
         raise click.UsageError(f"--key-env: got {key_env or 'nothing'}, wanted {wanted}")
     # A name of its own: what earlier walks made is still there, a search must not find it, and some
     # references are taken only once.
-    run = Run(f"drift-{machine_now() // 1_000:x}", machine_now())
+    now = machine_now()
+    run = Run(f"drift-{now // 1_000:x}", now)
     server = remote(url, key, machine_now)
     try:
-        return Recording(url, run, run_interruptible(play(steps(ops), server, run.name)))
+        played = run_interruptible(play(steps(ops), server, run.name))
     except NotCompared as refused:
         raise NotCompared(f"{url}: {refused}", refused.code) from None
+    return Recording(url, run, played)
 
 
 def _page_with(text: str, reports: list[DriftReport]) -> str:
@@ -115,8 +119,12 @@ def _page_with(text: str, reports: list[DriftReport]) -> str:
         raise NotCompared("--page: wanted a file with the lines <!-- drift --> and <!-- end -->")
     words = "\n\n".join(map(str, reports)).splitlines()
     block = "".join(f"    {line}".rstrip() + "\n" for line in words)
-    # By a function, as ``sub`` would read the backslashes of a text.
-    return _MARKED.sub(lambda _: f"\n{block}\n", text)
+
+    def block_instead(_: re.Match[str]) -> str:
+        # A function, as ``sub`` would read the backslashes of a text.
+        return f"\n{block}\n"
+
+    return _MARKED.sub(block_instead, text)
 
 
 @click.command("import")

@@ -65,10 +65,15 @@ def stopping(url: str | None, program: str) -> Iterator[None]:
         stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
 
 
-_DECIDING = {"url", "scenario", "profile", "restart", "timeout", "client_timeout", "seed"}
-_DECIDING |= {"books", "books_state", "settle", "reconcile", "told", "invariant"}
+_DECIDING = {
+    *("url", "scenario", "profile", "restart", "timeout", "client_timeout", "seed"),
+    *("books", "books_state", "settle", "reconcile", "told", "invariant"),
+}
 """Parameters that decide what a run does and how it is judged: a report tells the user to give the
 same again."""
+
+_MOST_NAMED = 8
+"""Calls of the command that are named in a line."""
 
 _WARNING = "warning"
 """A level of --fail-on that is no verdict: a finding of that severity."""
@@ -134,37 +139,44 @@ def explore(
         aftermath=aftermath,
         restart=restart or (),
     )
-    with stopping(url, command[0]):
-        try:
-            before = None
-            if baseline is not None or fixed is not None:
-                # Before the folder is touched, which may be the one with this report.
-                before = Before.read(baseline or out / "report.json")
-            if fixed is not None and before is not None:
-                # One cell and its receipt: the folder keeps the report that it is compared with.
-                with open_runner() as runner:
-                    is_fixed = _is_fixed(runner, fixed, plan, before)
-                sys.exit(Exit.OK if is_fixed else Exit.FOUND)
-            if replay is not None:
-                with open_runner() as runner:
-                    verdict = _replay(runner, replay, plan)
-                sys.exit(Exit.FOUND if verdict.reaches(least) else Exit.OK)
-            folder = ExplorationFolder(
-                out, command, seed, duration_text(plan.client_timeout), serve
-            )
-            again = [*given_again(click.get_current_context(), _DECIDING)]
-            with folder.claimed(), open_runner() as runner:
-                made = _explore(_lab(runner, plan), folder, resume=resume)
-                made.before = before
-                _report(made, folder, form, least, again)
-        except NoReport as problem:
-            stop(Exit.USAGE, f"--baseline: {problem}")
-        except OtherExploration as problem:
-            stop(Exit.USAGE, f"{'--resume' if resume else '--out'}: {problem}")
-    if made.reaches(least) or (fail_on == _WARNING and report.warnings(made)):
+    with stopping(url, command[0]), _stopping_for_reports("--resume" if resume else "--out"):
+        before = None
+        if baseline is not None or fixed is not None:
+            # Before the folder is touched, which may be the one with this report.
+            before = Before.read(baseline or out / "report.json")
+        if fixed is not None and before is not None:
+            # One cell and its receipt: the folder keeps the report that it is compared with.
+            with open_runner() as runner:
+                is_fixed = _is_fixed(runner, fixed, plan, before)
+            sys.exit(Exit.OK if is_fixed else Exit.FOUND)
+        if replay is not None:
+            with open_runner() as runner:
+                verdict = _replay(runner, replay, plan)
+            sys.exit(Exit.FOUND if verdict.reaches(least) else Exit.OK)
+        folder = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout), serve)
+        again = [*given_again(click.get_current_context(), _DECIDING)]
+        with folder.claimed(), open_runner() as runner:
+            made = _explore(_lab(runner, plan), folder, resume=resume)
+            made.before = before
+            _report(made, folder, form, least, again)
+    warns = fail_on == _WARNING and bool(report.warnings(made))
+    if made.reaches(least) or warns:
         sys.exit(Exit.FOUND)
+    # What was found until then counts more.
     if made.why == "interrupted":
         sys.exit(Exit.INTERRUPTED)
+
+
+@contextmanager
+def _stopping_for_reports(folder_option: str) -> Iterator[None]:
+    """End the command where the report to compare with cannot be read, or where the folder, which
+    an option names, has another exploration in it."""
+    try:
+        yield
+    except NoReport as problem:
+        stop(Exit.USAGE, f"--baseline: {problem}")
+    except OtherExploration as problem:
+        stop(Exit.USAGE, f"{folder_option}: {problem}")
 
 
 def _plan(
@@ -183,17 +195,21 @@ def _plan(
         raise click.UsageError(
             "--all needs --seeds: it says that a swarm goes on after the first red run"
         )
+    # Without --faults those that the table has by default.
     chosen = list(faults or faults_of(None))
     of_own_axes = [fault.name for fault in chosen if fault.at in OWN_AXES]
     # Seeds draw none of these. By --crash and --twice they are tried besides; named in --faults
     # they would take the place of what a swarm draws from.
     _refuse_beside("--seeds", seeds, dict.fromkeys(of_own_axes, True))
     axes = []
+    # Who says how to restart wants to know what a crash does.
     if crash or restarts:
         axes.append(CRASH)
     if twice:
         axes.append(TWICE)
-    chosen += [fault for fault in FAULTS.values() if fault.at in axes and fault not in chosen]
+    for fault in FAULTS.values():
+        if fault.at in axes and fault not in chosen:
+            chosen.append(fault)
     plan = Plan(faults=chosen, seeds=seeds, has_all=all_, **limits)
     if seeds and plan.has_matrix:
         click.echo(
@@ -206,9 +222,11 @@ def _plan(
 
 def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> None:
     """Refuse an option that has a value beside others that it would ignore."""
-    ignored = [other for other, other_value in others.items() if other_value]
-    if value and ignored:
-        raise click.UsageError(f"got {name} and {ignored[0]}, only one of them is allowed")
+    if not value:
+        return
+    for other, other_value in others.items():
+        if other_value:
+            raise click.UsageError(f"got {name} and {other}, only one of them is allowed")
 
 
 @contextmanager
@@ -256,8 +274,8 @@ def _lab(runner: TrialRunner, plan: Plan) -> Lab:
     if plan.crashes:
         base = crash_baseline(runner, base, plan.timeout)
     count = len(base.calls)
-    points = [str(point) for point in base.points[:8]]
-    if count > 8:
+    points = [str(point) for point in base.points[:_MOST_NAMED]]
+    if count > _MOST_NAMED:
         points.append("...")
     calls = "1 call" if count == 1 else f"{count} calls"
     click.echo(f"without faults: {calls} in {base.seconds:.2f} s: {', '.join(points)}", err=True)
@@ -278,7 +296,7 @@ def _explore(lab: Lab, folder: ExplorationFolder, *, resume: bool) -> Exploratio
     """Try all that there is to try, but for what an earlier run has tried with ``resume``. Ends the
     command when there is nothing."""
     if not (lab.matrix() or lab.swarm()):
-        calls = ", ".join(str(point) for point in lab.base.points[:8])
+        calls = ", ".join(str(point) for point in lab.base.points[:_MOST_NAMED])
         stop(
             Exit.USAGE,
             "nothing to try: no fault of --faults and --ops makes sense at a call of the command "
@@ -340,9 +358,12 @@ def _replay(runner: TrialRunner, file_or_name: str, plan: Plan) -> Verdict:
     # A file has no run without a fault beside it, so the money is judged by itself. One that holds
     # a call until it is released has the command run twice, whose money counts together.
     reference = Reference(of_two=held_until(scenario.source) == "released")
-    has_books, has_fired = bool(runner.aftermath.books), seen.has_struck(rules)
     judgement = judged(
-        seen.ended.exit, seen.after, reference, has_books=has_books, has_fired=has_fired
+        seen.ended.exit,
+        seen.after,
+        reference,
+        has_books=bool(runner.aftermath.books),
+        has_fired=seen.has_struck(rules),
     )
     return _print_run(seen, judgement, scenario.said.description, rules)
 
@@ -391,8 +412,9 @@ def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> boo
     result = f"{now.judged.verdict}, {now.seen.ended}"
     if reasons:
         result += f": {reasons}"
+    verdict = "fixed" if is_fixed else "not fixed"
     click.echo(
-        f"{'fixed' if is_fixed else 'not fixed'}: {name}\n"
+        f"{verdict}: {name}\n"
         f"tried:  {now.trial.story}\n"
         f"before: {before.words(name)} ({before.file})\n"
         f"now:    {result}\n"
@@ -451,5 +473,7 @@ def _report(
             click.echo(report.markdown(made))
         case "sarif" | "github":
             click.echo(REPORTS[form](report.rows(made)))
+        case "html":
+            click.echo(page)
         case _:
-            click.echo(page if form == "html" else data)
+            click.echo(data)

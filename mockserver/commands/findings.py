@@ -4,7 +4,6 @@ coverage``: which failures the tests have met (docs/explore.md). Both for people
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -17,6 +16,7 @@ from mockserver.commands.reports import REPORTS
 from mockserver.commands.servers import check_reached, served
 from mockserver.explore.failures import UNSAFE, Coverage
 from mockserver.findings.catalogue import reaches
+from mockserver.remote import JsonObject
 
 
 @click.command()
@@ -36,15 +36,21 @@ def findings(
     Exit code 1 when a finding is at or above --fail-on, 2 when no request has reached the sandbox
     or the server refuses the call, 5 when none answers.
     """
-    params = {"since": since} if since is not None else None
-    method, path = ("POST", "/__admin/findings/finish") if finish else ("GET", "/__admin/findings")
+    from_mark = {"since": since} if since is not None else {}
     with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
-        page: dict[str, Any] = sandbox.call(method, path, params=params)
+        page: JsonObject
+        if finish:
+            page = sandbox.call("POST", "/__admin/findings/finish", params=from_mark)
+        else:
+            page = sandbox.call("GET", "/__admin/findings", params=from_mark)
         if form == "github":
             add_to_summary(REPORTS["text"](page["findings"]), sandbox.money(since))
     rows = page["findings"]
-    click.echo(json.dumps(page, indent=2) if form == "json" else REPORTS[form](rows))
+    if form == "json":
+        click.echo(json.dumps(page, indent=2))
+    else:
+        click.echo(REPORTS[form](rows))
     for sentence in page["idle"]:
         # A program that reads another form than text must not meet sentences in it.
         click.echo(sentence, err=form != "text")
@@ -100,7 +106,8 @@ def _read_report(name: str) -> Coverage:
     """The coverage in a report, of one command or of the other. Ends the command when there is
     none: anything may stand in a file of that name."""
     try:
-        return Coverage.read(json.loads(Path(name).read_text("utf-8"))["coverage"])
+        report = json.loads(Path(name).read_text("utf-8"))
+        return Coverage.read(report["coverage"])
     except OSError as problem:
         stop(Exit.USAGE, f"cannot read {name}: {problem.strerror}")
     except (ValueError, KeyError, TypeError, AttributeError):

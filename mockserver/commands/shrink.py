@@ -58,10 +58,12 @@ def shrink(
     source = {**loaded.source, "name": loaded.name}
     # The faults of a scenario are drawn by the seed: with another they strike elsewhere, and the
     # failure does not come again.
-    if seed is None:
-        seed = loaded.said.seed or Settings().seed
-    else:
+    if seed is not None:
         source["seed"] = seed
+    elif loaded.said.seed is not None:
+        seed = loaded.said.seed
+    else:
+        seed = Settings().seed
     code = Exit.OK.value
     with stopping(url, command[0]):
         out.mkdir(parents=True, exist_ok=True)
@@ -74,7 +76,8 @@ def shrink(
                 smallest = shrinking.shrink()
         except Stopped as stopped:
             # The smallest so far is written all the same.
-            smallest, code = stopped.made, Exit.INTERRUPTED
+            smallest = stopped.made
+            code = Exit.INTERRUPTED
         except NoFailure as problem:
             stop(Exit.FOUND, str(problem))
         except ControlRefused as refused:
@@ -83,11 +86,12 @@ def shrink(
             # Some parts of a scenario are for a whole server, and a sandbox refuses them; the file
             # is at fault, not the server.
             stop(Exit.USAGE, f"--scenario: {scenario}: {refused}")
-        file, text = out / f"{smallest['name']}.yaml", scenario_text(smallest)
+        file = out / f"{smallest['name']}.yaml"
+        text = scenario_text(smallest)
         file.write_text(text, "utf-8")
-    again = (
-        f"mockserver explore --replay {shlex.quote(str(file))} -- {mask_text(shlex.join(command))}"
-    )
+    # It may end in the log of CI: a word of the command may be a key.
+    command_words = mask_text(shlex.join(command))
+    again = f"mockserver explore --replay {shlex.quote(str(file))} -- {command_words}"
     click.echo(f"{text}\nwritten to {file}\nTo see it: {again}")
     sys.exit(code)
 
