@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from mockserver import __version__
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from mockserver.explore.exploration import Exploration
     from mockserver.explore.verdicts import Verdict
 
-Row = Mapping[str, Any]
+Row: TypeAlias = Mapping[str, Any]
+"""A finding as the control API answers it, or a verdict of an exploration in the same members."""
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 """Workflow commands by severity."""
@@ -91,7 +92,9 @@ def explored(exploration: Exploration, scenarios: Mapping[str, Path], least: Ver
     for cell in exploration.cells:
         case = _case(f"explore.{cell.point}", cell.fault, time=f"{cell.seconds:.3f}")
         if exploration.is_red(cell, least):
-            message = f"{cell.verdict}: {', '.join(cell.found) or end_of(cell)}"
+            # What it found, or where nothing was found how it ended.
+            reason = ", ".join(cell.found) or end_of(cell)
+            message = f"{cell.verdict}: {reason}"
             content = f"{cell.timeline}\n{cell.output}"
             if cell.name in scenarios:
                 content = f"scenario: {scenarios[cell.name]}\n{content}"
@@ -106,10 +109,12 @@ def explored(exploration: Exploration, scenarios: Mapping[str, Path], least: Ver
 
 def sarif(rows: Sequence[Row]) -> str:
     """SARIF 2.1.0, as code scanning services take it."""
-    # Rows of an exploration are about its verdicts, which the catalogue does not have.
+    # Rows of an exploration are about its verdicts, which the catalogue does not have: each of
+    # these is a rule too, in the words of the last row that has it.
     verdicts = {row["finding"]: row for row in rows if row["finding"] not in CATALOGUE}
     names = [*CATALOGUE, *verdicts]
-    rules = [*map(_rule, CATALOGUE.values()), *map(_rule_of_verdict, verdicts.values())]
+    rules = list(map(_rule, CATALOGUE.values()))
+    rules += map(_rule_of_verdict, verdicts.values())
     driver = {"name": "mockserver", "version": __version__, "rules": rules}
     run = {
         "tool": {"driver": driver},
@@ -213,26 +218,32 @@ REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
 """Every form but JSON, which is the answer of the control API itself."""
 
 
-def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[tuple[str, bool]]:
-    """Its lines for people, each with whether it says a fault, which goes to standard error. A
-    failing example shows its calls, others when asked, and what rules it met where that was asked
-    for."""
+class CheckLine(NamedTuple):
+    """A line of a check for people. One that says a fault goes to standard error."""
+
+    words: str
+    is_fault: bool
+
+
+def checks_lines(checked: Checked, *, is_verbose: bool) -> Iterator[CheckLine]:
+    """The lines of a file. A failing example shows its calls, others when asked, and what rules it
+    met where that was asked for."""
     for warning in checked.warnings:
-        yield warning, True
+        yield CheckLine(warning, is_fault=True)
     if checked.refusal is not None:
-        yield f"{checked.file}:1: {checked.refusal}", True
+        yield CheckLine(f"{checked.file}:1: {checked.refusal}", is_fault=True)
     for example in checked.examples:
         is_fault = example.failure is not None
-        yield str(example), is_fault
+        yield CheckLine(str(example), is_fault)
         if is_fault or is_verbose:
             for message in (*example.messages, *example.idle):
-                yield f"    {message}", is_fault
+                yield CheckLine(f"    {message}", is_fault)
         for line in example.rules_asked:
-            yield f"    {line}", is_fault
+            yield CheckLine(f"    {line}", is_fault)
         for name, line in example.findings:
             # Examples make many mistakes on purpose, but none that is one of spelling.
             if is_verbose or name == "unknown-field":
-                yield f"    finding {name}: {line}", False
+                yield CheckLine(f"    finding {name}: {line}", is_fault=False)
 
 
 def checks_json(files: Sequence[Checked]) -> str:

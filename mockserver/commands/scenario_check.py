@@ -10,12 +10,16 @@ scenario with a month of renewals is checked in milliseconds.
 import asyncio
 import json
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
+from functools import partial
 from itertools import groupby
-from typing import Any
+from operator import attrgetter
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urljoin, urlsplit
+
+from starlette.types import Receive, Scope, Send
 
 from mockserver import __version__
 from mockserver.adapters.machine_clock import machine_now
@@ -45,11 +49,24 @@ from mockserver.web.app import Application
 from mockserver.web.journaled import attempt_reader
 from mockserver.web.request import Answered, call_app
 
-OpenApp = Callable[[Sequence[Scenario]], Any]
-"""Opens the ASGI application that runs these scenarios as if it had just started, its machine clock
-standing still. Its ``open`` opens the sandbox of a key and gives the answers of the set-up calls by
-scenario and id; it raises ``Refused``.
-"""
+
+class ExampleApp(Protocol):
+    """The ASGI application that an example is played to."""
+
+    def open(self, key: str, /) -> Mapping[str, Mapping[str, object]]:
+        """Open the sandbox of a key: the answers of its set-up calls by scenario and id. Raises
+        ``Refused``."""
+        ...
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send, /) -> None: ...
+
+
+OpenApp: TypeAlias = Callable[[Sequence[Scenario]], ExampleApp]
+"""Opens the application that runs these scenarios as if it had just started, its machine clock
+standing still."""
+
+RulesAsked: TypeAlias = Callable[[], Iterable[str]]
+"""What became of every rule in the example that was just played, line by line."""
 
 EXAMPLE_KEY = "sk_example"
 TOGETHER = "together"
@@ -120,7 +137,7 @@ class Checked:
 def unread(problems: Sequence[ScenarioProblem]) -> list[Checked]:
     """The files that could not be read, each with all its problems; these are in the order of the
     files."""
-    by_file = groupby(problems, key=lambda problem: problem.file)
+    by_file = groupby(problems, key=attrgetter("file"))
     return [Checked(file, (), refusal="\n".join(map(str, of_file))) for file, of_file in by_file]
 
 
@@ -137,25 +154,31 @@ def checked(scenarios: Sequence[Scenario], *, tells_rules: bool = False) -> Iter
     then what the set-ups of several do together. With ``tells_rules`` also which rules those
     examples that fail have met. One application runs them all, its machine clock standing still; it
     begins anew for each."""
-    test_values, now = load([], test_values=True), machine_now()
+    test_values = load([], test_values=True)
+    now = machine_now()
+
+    def standing_still() -> Micros:
+        return now
+
     # One application for all: to build one takes longer than most examples.
-    app = Application(Settings(), lambda: now, Files(list))
+    app = Application(Settings(), standing_still, Files(list))
 
     def open_app(in_force: Sequence[Scenario]) -> Application:
-        app.world.begin(Files(lambda: list(in_force)))
+        app.world.begin(Files(partial(list, in_force)))
         return app
 
+    rules_asked = partial(_rules_asked, app) if tells_rules else None
     with asyncio.Runner() as runner:
         for scenario in scenarios:
             file = Checked(scenario.file, tuple(map(str, scenario_warnings(scenario))))
             try:
-                reports = runner.run(
-                    check(scenario, test_values, open_app, tells_rules=tells_rules)
-                )
+                reports = runner.run(check(scenario, test_values, open_app, rules_asked))
                 yield replace(file, examples=tuple(reports))
             except Refused as refused:
                 yield replace(file, refusal=str(refused))
-        if len(scenarios) > 1 and any(scenario.said.setup for scenario in scenarios):
+        # References may be taken twice, or one file may break what the other makes.
+        have_setup = any(scenario.said.setup for scenario in scenarios)
+        if len(scenarios) > 1 and have_setup:
             yield runner.run(together(scenarios, test_values, open_app))
 
 
@@ -171,6 +194,7 @@ async def together(
         app.open(EXAMPLE_KEY)
     except Refused as refused:
         faults = [f"{name}: {words}" for name, words in (refused.details or {}).items()]
+        # Some refusals have no faults but only a message.
         reason = "; ".join(faults) or str(refused)
         warning = f"{TOGETHER}:1: warning: the set-up of {names} is refused: {reason}"
         return Checked(TOGETHER, (warning,))
@@ -187,24 +211,33 @@ def _spaced(kind: str) -> str:
 
 
 async def check(
-    scenario: Scenario, others: Sequence[Scenario], open_app: OpenApp, *, tells_rules: bool = False
+    scenario: Scenario,
+    others: Sequence[Scenario],
+    open_app: OpenApp,
+    rules_asked: RulesAsked | None = None,
 ) -> list[ExampleReport]:
     """Run every example of a scenario, each in a sandbox of its own; ``others`` are in force behind
-    it, as at a server. A scenario without examples still has its setup run, which may be wrong. An
-    example ends at its first unexpected answer: those after it build on it."""
-    examples = scenario.said.examples or (ExampleMap("opens (no examples)", []),)
+    it, as at a server. An example ends at its first unexpected answer: those after it build on
+    it."""
+    examples: Sequence[ExampleMap] = scenario.said.examples
+    if not examples:
+        # Its set-up runs all the same, which may be wrong.
+        examples = (ExampleMap("opens (no examples)", []),)
+    in_force = [*others, scenario]
+    if scenario.builtin:
+        # It is one of the others, which are the built-in ones.
+        in_force = [scenario]
     reports = []
     for number, example in enumerate(examples):
-        app = open_app([scenario] if scenario.builtin else [*others, scenario])
-        report = await _run_example(scenario, app, number, example)
-        if tells_rules and report.failure is not None:
-            report = replace(report, rules_asked=tuple(_rules_asked(app)))
+        report = await _run_example(scenario, open_app(in_force), number, example)
+        if rules_asked is not None and report.failure is not None:
+            report = replace(report, rules_asked=tuple(rules_asked()))
         reports.append(report)
     return reports
 
 
 async def _run_example(
-    scenario: Scenario, app: Any, number: int, example: ExampleMap
+    scenario: Scenario, app: ExampleApp, number: int, example: ExampleMap
 ) -> ExampleReport:
     """Run the example of a number, from 0, and say how it went."""
     client = _Client(app)
@@ -221,8 +254,11 @@ async def _run_example(
     _, page = await client.ask(CallMap(call="GET /__admin/findings"))
     findings = []
     for row in page["findings"]:
-        # The newest evidence is the call that raised it; what time alone has raised has none.
-        line = row["evidence"][-1]["line"] if row["evidence"] else row["title"]
+        # What time alone has raised has no evidence.
+        line = row["title"]
+        if row["evidence"]:
+            # The newest is the call that raised it.
+            line = row["evidence"][-1]["line"]
         findings.append((row["finding"], line))
     return ExampleReport(
         scenario.file,
@@ -235,7 +271,7 @@ async def _run_example(
     )
 
 
-def _rules_asked(app: Any) -> Iterator[str]:
+def _rules_asked(app: Application) -> Iterator[str]:
     """What became of every rule in each of the newest steps of the example, line by line."""
     sandbox = app.world.sandboxes.in_memory.get(EXAMPLE_KEY)
     if sandbox is None:
@@ -245,20 +281,24 @@ def _rules_asked(app: Any) -> Iterator[str]:
     if len(entries) > MOST_STEPS:
         yield f"({len(entries) - MOST_STEPS} steps before these)"
     for entry in entries[-MOST_STEPS:]:
-        cause = f"{entry.method} {entry.path}" if entry.method else "came due"
+        cause = f"{entry.method} {entry.path}"
+        if not entry.method:
+            # No call, but time has done it, such as a renewal.
+            cause = "came due"
         yield f"{mask_text(cause)}: {entry.op}"
         lines = told(sandbox.config.rules, entry.op, entry.decisions, attempt_reader(entry))
         yield from (f"  {mask_text(line)}" for line in lines)
 
 
-def _answers_of_set_up(app: Any, scenario: Scenario) -> dict[str, object]:
+def _answers_of_set_up(app: ExampleApp, scenario: Scenario) -> dict[str, object]:
     """The answers of the set-up calls, which the sandbox runs as it opens. Raises ``_Unexpected``
     at the call that is refused."""
     try:
         return dict(app.open(EXAMPLE_KEY).get(scenario.name, {}))
     except Refused as refused:
+        details = refused.details or {}
         for place, call in enumerate(scenario.said.setup):
-            words = (refused.details or {}).get(f"Setup.{call.id or place}")
+            words = details.get(f"Setup.{call.id or place}")
             if words is not None:
                 raise _Unexpected(scenario.line("setup", place), words) from None
         raise
@@ -269,7 +309,7 @@ class _Client:
     """Takes the steps of an example, each of which raises ``_Unexpected``: ``answers`` are those of
     calls with an id, ``messages`` all calls with what each was answered."""
 
-    app: Any
+    app: ExampleApp
     answers: dict[str, object] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
 
@@ -354,7 +394,8 @@ class _Client:
         # Others may be added while this one waits for its answer.
         place = len(self.messages)
         self.messages.append(f"{call.method} {target} -> no whole answer")
-        content, headers = b"", {**_HEADERS, **(call.headers or {})}
+        content = b""
+        headers = {**_HEADERS, **(call.headers or {})}
         if call.body is not None:
             content = json_text(call.body).encode()
             headers |= {"content-type": "application/json", "content-length": str(len(content))}
@@ -401,7 +442,9 @@ def _answer_in_short(raw: bytes, body: object) -> str:
             words += f"; {field}: {text}"
     # One more than is shown, which says whether there is more.
     start = mask_start(words.replace("\n", " "), LONGEST_ANSWER + 1)
-    return f"{start[:LONGEST_ANSWER]}..." if len(start) > LONGEST_ANSWER else start
+    if len(start) <= LONGEST_ANSWER:
+        return start
+    return f"{start[:LONGEST_ANSWER]}..."
 
 
 def _body_of(raw: bytes) -> object:

@@ -8,6 +8,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,10 +48,10 @@ def outcomes(as_json: bool) -> None:
     if as_json:
         codes = ("error_code", "error_message", "gateway_code", "gateway_message", "is_retryable")
         fields = ("name", *codes, "meaning")
-        show(
-            [{camel(field): getattr(row, field) for field in fields} for row in CATALOGUE.values()],
-            as_json=True,
-        )
+        rows = [
+            {camel(field): getattr(row, field) for field in fields} for row in CATALOGUE.values()
+        ]
+        show(rows, as_json=True)
         return
     # One name is much longer than all others, and would move every column.
     widest = max(len(row.name) for row in CATALOGUE.values() if len(row.name) < _WIDEST)
@@ -144,7 +145,8 @@ def _exit_code(results: Sequence[Checked]) -> Exit:
     that fail can be seen in the report."""
     if any(result.refusal is not None for result in results):
         return Exit.USAGE
-    if any(example.failure for result in results for example in result.examples):
+    examples = chain.from_iterable(result.examples for result in results)
+    if any(example.failure is not None for example in examples):
         return Exit.VERIFICATION_FAILED
     return Exit.OK
 
@@ -213,14 +215,18 @@ def init(name: str, agents: bool) -> None:
         raise click.UsageError(
             f"NAME: got {name[:120]!r}, allowed: letters, digits, '.', '_', '-', at most 100"
         )
-    stem, hint = name.removesuffix(".yaml"), ""
+    stem = name.removesuffix(".yaml")
+    hint = ""
     try:
         text = shipped_file(stem).read_text("utf-8")
     except ScenarioRefused:
         # Any name may be meant for a new scenario; one that is misspelt is told, not refused.
         hint = nearest(stem, (known for known, _, _ in shipped()))
-        text = shipped_file(FIRST).read_text("utf-8").replace(f"name: {FIRST}", f"name: {stem}", 1)
-    path, schema, new_schema = Path(f"{stem}.yaml"), Path(SCHEMA), schema_text()
+        first = shipped_file(FIRST).read_text("utf-8")
+        text = first.replace(f"name: {FIRST}", f"name: {stem}", 1)
+    path = Path(f"{stem}.yaml")
+    schema = Path(SCHEMA)
+    new_schema = schema_text()
     if schema.exists():
         # One of ours, of whatever version, has our id.
         schema_id = json.loads(new_schema)["$id"]
@@ -246,17 +252,21 @@ def _write_agents(path: Path) -> str:
     """Put the section for coding agents into a file, in the place of an earlier one; all other text
     stays, as such a file belongs to the project and has the advice of other tools too. What was
     done, in words; ends the command when it cannot be done."""
-    section = Path(__file__).with_name("agents.md").read_text("utf-8").strip()
+    file_of_section = Path(__file__).with_name("agents.md")
+    section = file_of_section.read_text("utf-8").strip()
     try:
-        # Line ends of others stay as they are.
-        text = path.read_bytes().decode() if path.exists() else ""
+        text = ""
+        if path.exists():
+            # As bytes, so that line ends of others stay as they are.
+            text = path.read_bytes().decode()
         new_text = _with_section(text, section, path)
         if new_text == text:
             return f"{path} has it already"
         path.write_bytes(new_text.encode())
-    except (OSError, UnicodeDecodeError) as problem:
-        words = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
-        raise click.UsageError(f"{path}: {words}") from None
+    except UnicodeDecodeError:
+        raise click.UsageError(f"{path}: it is not UTF-8 text") from None
+    except OSError as problem:
+        raise click.UsageError(f"{path}: {problem.strerror}") from None
     return f"wrote the section of mockserver in {path}"
 
 
