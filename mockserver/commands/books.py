@@ -11,10 +11,11 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
 from decimal import Decimal
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import click
 
@@ -27,7 +28,7 @@ from mockserver.commands.reports import REPORTS
 from mockserver.commands.servers import check_reached, served
 from mockserver.domain.figures import NAMES, money_text
 from mockserver.domain.masking import printable
-from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.remote import ControlRefused, JsonObject, RemoteSandbox
 
 _TABLE_FIGURES = ("held", "captured", "refunded", "net", "pending")
 _CSV_COLUMNS = (*KEYS, "currency", *NAMES, "net", "exposure")
@@ -81,8 +82,10 @@ def books(
     """
     if compare is not None and form not in ("text", "json"):
         stop(Exit.USAGE, f"--format {form}: differences are printed as text or json")
-    # A bad file is refused whether or not a server answers.
-    rows = [] if compare is None else _shop_rows(compare, books_state)
+    rows: Sequence[tuple[int, JsonObject]] = ()
+    if compare is not None:
+        # Now: a bad file is refused whether or not a server answers.
+        rows = _shop_rows(compare, books_state)
     with served(url, key, Exit.USAGE, admin_token) as sandbox:
         check_reached(sandbox)
         if compare is None:
@@ -103,12 +106,17 @@ def books(
         sys.exit(Exit.FOUND)
 
 
-def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, Any]]:
+def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, JsonObject]]:
     """The shop's rows in a file, or with ``-`` in standard input, each with its line. Ends the
     command when they cannot be read."""
     try:
-        with nullcontext(sys.stdin.buffer) if name == "-" else Path(name).open("rb") as file:
-            return checked_rows(file.read(LONGEST + 1), states)
+        # One byte more than is allowed, by which a longer file is known.
+        if name == "-":
+            content = sys.stdin.buffer.read(LONGEST + 1)
+        else:
+            with Path(name).open("rb") as file:
+                content = file.read(LONGEST + 1)
+        return checked_rows(content, states)
     except OSError as problem:
         stop(Exit.USAGE, f"cannot read {name}: {problem.strerror}")
     except BadRow as bad:
@@ -118,10 +126,10 @@ def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, Any]]:
 def _compare(
     sandbox: RemoteSandbox,
     name: str,
-    rows: Sequence[tuple[int, Any]],
+    rows: Sequence[tuple[int, JsonObject]],
     since: str | None,
     states: Mapping[str, str],
-) -> dict[str, Any]:
+) -> JsonObject:
     """What the rows and the sandbox say differently. Ends the command where the sandbox refuses a
     row, and says on which line of the file this stands: the sandbox knows only the row's place."""
     try:
@@ -136,31 +144,34 @@ def _compare(
         stop(Exit.USAGE, f"{name}: line {line}: {field.lower()}: {words}")
 
 
-def name_of(order: Mapping[str, Any]) -> str:
+def name_of(order: JsonObject) -> str:
     """What an order is called: its reference alone, as the shop has chosen that; before the id of a
     subscription or charge it says which of the two this is."""
+    # The first of them: a charge of a subscription with a reference is known by the reference.
     kind = next(kind for kind in KEYS if order[kind] is not None)
-    return str(order[kind]) if kind == "reference" else f"{kind} {order[kind]}"
+    if kind == "reference":
+        return str(order[kind])
+    return f"{kind} {order[kind]}"
 
 
-def table_of(answer: Mapping[str, Any]) -> list[dict[str, str]]:
+def table_of(answer: JsonObject) -> list[dict[str, str]]:
     """The money of a sandbox as rows of a table: order by order, then the totals."""
     rows = [_table_row(name_of(order), order["currency"], order) for order in answer["orders"]]
     rows += [_table_row("total", currency, sums) for currency, sums in answer["totals"].items()]
     return rows
 
 
-def _table_row(name: str, currency: str, figures: Mapping[str, Any]) -> dict[str, str]:
+def _table_row(name: str, currency: str, figures: JsonObject) -> dict[str, str]:
     """A row of the table: an order or a total, with the figures that fit in 80 columns."""
     amounts = {}
     for figure in _TABLE_FIGURES:
-        text = money_text(Decimal(str(figures[figure])), currency)
+        amount = Decimal(str(figures[figure]))
         # The currency has a column of its own.
-        amounts[figure] = text.partition(" ")[0]
+        amounts[figure], _, _ = money_text(amount, currency).partition(" ")
     return {"order": printable(name), **amounts, "currency": currency}
 
 
-def _print_table(answer: Mapping[str, Any]) -> None:
+def _print_table(answer: JsonObject) -> None:
     """Print the money of each order, then the calls of which the client does not know how they
     ended: its books may be right to say something else of what these have moved."""
     rows = table_of(answer)
@@ -174,7 +185,7 @@ def _print_table(answer: Mapping[str, Any]) -> None:
         click.echo(f"in doubt: journal {doubt['entry']}  {doubt['line']}")
 
 
-def _csv(answer: Mapping[str, Any]) -> Iterator[str]:
+def _csv(answer: JsonObject) -> Iterator[str]:
     """A row for each order, without totals: a sheet adds up itself, and would count them twice."""
     text = io.StringIO()
     writer = csv.DictWriter(text, _CSV_COLUMNS, extrasaction="ignore", lineterminator="\n")
@@ -183,58 +194,67 @@ def _csv(answer: Mapping[str, Any]) -> Iterator[str]:
     yield text.getvalue().rstrip("\n")
 
 
+class _Entry(NamedTuple):
+    """What an account is debited with, or with a minus credited."""
+
+    account: str
+    amount: str
+
+
 class _Transaction(NamedTuple):
-    """A charge as beancount takes it: on a day, with an order, and amounts by account that add up
-    to nothing."""
+    """A charge as beancount takes it: on a day, with an order, and entries that add up to
+    nothing."""
 
     added: str
     order: str
     title: str
-    postings: Sequence[tuple[str, str]]
+    entries: Sequence[_Entry]
+
+    @property
+    def day(self) -> str:
+        """Of the date-time, the date."""
+        return self.added[:10]
 
 
-def _ledger(answer: Mapping[str, Any]) -> Iterator[str]:
+def _ledger(answer: JsonObject) -> Iterator[str]:
     """A ledger for beancount: every charge is a balanced transaction. beancount refuses an account
     that is used before it is opened, so all are opened on the day of the first charge."""
-    transactions = [
-        _Transaction(
-            charge["added"],
-            name_of(order),
-            f"{charge['status']} {charge['chargeId']}",
-            list(_postings(charge, order["currency"])),
-        )
-        for order in answer["orders"]
-        for charge in order["charges"]
-    ]
-    transactions.sort(key=lambda transaction: transaction.added)
-    accounts = {account for row in transactions for account, _ in row.postings}
+    transactions = []
+    for order in answer["orders"]:
+        for charge in order["charges"]:
+            title = f"{charge['status']} {charge['chargeId']}"
+            entries = list(_entries(charge, order["currency"]))
+            transactions.append(_Transaction(charge["added"], name_of(order), title, entries))
+    transactions.sort(key=attrgetter("added"))
+    all_entries = chain.from_iterable(transaction.entries for transaction in transactions)
+    accounts = {entry.account for entry in all_entries}
     yield 'option "title" "mockserver"'
     for account in sorted(accounts):
-        yield f"{transactions[0].added[:10]} open {account}"
-    for row in transactions:
+        yield f"{transactions[0].day} open {account}"
+    for transaction in transactions:
         # Nothing of a shop's text may end the quoted text that it stands in.
-        order = row.order.replace("\\", "/").replace('"', "'").replace("\n", " ")
-        yield f'\n{row.added[:10]} * "{order}" "{row.title}"'
-        for account, amount in row.postings:
+        name = transaction.order.replace("\\", "/").replace('"', "'").replace("\n", " ")
+        yield f'\n{transaction.day} * "{name}" "{transaction.title}"'
+        for account, amount in transaction.entries:
             yield f"  {account}  {amount}"
 
 
-def _postings(charge: Mapping[str, Any], currency: str) -> Iterator[tuple[str, str]]:
-    """The accounts that the figures of a charge change, each with the amount: one account is
-    debited with it, and another credited."""
+def _entries(charge: JsonObject, currency: str) -> Iterator[_Entry]:
+    """What the figures of a charge do to accounts: one is debited with each, and another
+    credited."""
     # beancount wants letters, digits and hyphens, and a capital or digit first.
     provider = re.sub(r"[^A-Za-z0-9-]+", "-", charge["providerId"]).strip("-")
-    own_accounts = {_RECEIVABLE: f"{_RECEIVABLE}:{provider[:1].upper()}{provider[1:]}"}
+    of_provider = {_RECEIVABLE: f"{_RECEIVABLE}:{provider[:1].upper()}{provider[1:]}"}
     for posting in _DOUBLE_ENTRY:
         amount = Decimal(str(charge[posting.figure]))
         if amount:
-            debit = own_accounts.get(posting.debit, posting.debit)
-            credit = own_accounts.get(posting.credit, posting.credit)
-            yield debit, money_text(amount, currency)
-            yield credit, money_text(-amount, currency)
+            debit = of_provider.get(posting.debit, posting.debit)
+            credit = of_provider.get(posting.credit, posting.credit)
+            yield _Entry(debit, money_text(amount, currency))
+            yield _Entry(credit, money_text(-amount, currency))
 
 
-FORMS: Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]] = {
+FORMS: Mapping[str, Callable[[JsonObject], Iterator[str]]] = {
     "csv": _csv,
     "beancount": _ledger,
 }

@@ -4,17 +4,17 @@ annotations. The runner names a file for it, to which every step adds its part.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from mockserver.adapters.machine_clock import environment
 from mockserver.commands.books import table_of
+from mockserver.remote import JsonObject
 
 _FILE = "GITHUB_STEP_SUMMARY"
 MOST_ORDERS = 200
 """Rows of money in a summary: GitHub refuses one of more than a megabyte."""
 
 
-def add_to_summary(words: str, money: Mapping[str, Any]) -> None:
+def add_to_summary(words: str, money: JsonObject) -> None:
     """Add what was found, in words, and the money of a sandbox; nothing where no runner names a
     file, as on a developer's machine. Other steps have written to it, so this is put behind."""
     file = environment().get(_FILE)

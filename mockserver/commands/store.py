@@ -9,11 +9,10 @@ where it is needed: the command's help and completion do without.
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -50,7 +49,9 @@ def info(path: Path, form: str) -> None:
     from mockserver.store.file_reading import FORMAT
 
     with _opened(path) as reader:
-        rows, size, damage = _sandbox_rows(reader), reader.size, reader.damage
+        rows = _sandbox_rows(reader)
+        size = reader.size
+        damage = reader.damage
     if form == "json":
         document = {
             "path": str(path),
@@ -87,10 +88,13 @@ def check(path: Path, form: str) -> None:
         # A file that is known to be damaged need not open at all; its damage is told already.
         opens_or_not = suppress(StoreDamaged) if damage else nullcontext()
         with opens_or_not, opened_store(path) as reader:
-            restore = _restorer(reader)
+            restorer = _Restorer(reader)
             for stored in reader.sandboxes:
-                restored = restore(stored)
-                reason = restored if isinstance(restored, str) else None
+                reason = None
+                try:
+                    restorer.restore(stored)
+                except _NotRestored as fault:
+                    reason = str(fault)
                 rows.append({**_names(stored), "fault": reason})
     # A file may be whole by SQLite's own checks, and a sandbox in it still cannot be made.
     broken = sum(row["fault"] is not None for row in rows)
@@ -102,16 +106,11 @@ def check(path: Path, form: str) -> None:
     if form == "json":
         click.echo(json.dumps({"path": str(path), "damage": damage, "sandboxes": rows}, indent=2))
     elif rows:
-        show(
-            [
-                {
-                    "id": row["id"] or "",
-                    "key": row["key"] or "",
-                    "can be read": row["fault"] or "yes",
-                }
-                for row in rows
-            ]
-        )
+        columns = [
+            {"id": row["id"], "key": row["key"], "can be read": row["fault"] or "yes"}
+            for row in rows
+        ]
+        show(columns)
     if damage:
         stop(Exit.VERIFICATION_FAILED, "\n".join(damage))
     if form == "text":
@@ -135,14 +134,9 @@ def export(
         raise click.UsageError(
             "--secrets: wanted --key too; who does not know the key of a sandbox sees it masked"
         )
+    is_all = key is None and sandbox_id is None
     with _opened(path) as reader:
-        is_all = key is None and sandbox_id is None
-        if key is not None:
-            wanted = [stored for stored in reader.sandboxes if stored.key == key]
-        elif sandbox_id is not None:
-            wanted = [row for row in reader.sandboxes if _names(row)["id"] == sandbox_id]
-        else:
-            wanted = list(reader.sandboxes)
+        wanted = _chosen(reader, key, sandbox_id)
         if not is_all and not wanted:
             # It may have been in the part that cannot be read.
             _end_if_damaged(path, reader.damage)
@@ -150,36 +144,55 @@ def export(
             raise click.UsageError(
                 f"{option}: {path} has no such sandbox; mockserver store info lists them"
             )
-        restore = _restorer(reader)
+        restorer = _Restorer(reader)
         # Who wants one sandbox need not know what is wrong with others.
         damage = reader.damage if is_all else []
         if out is not None and is_all:
             with _refusing(out):
                 out.mkdir(parents=True, exist_ok=True)
         for stored in wanted:
-            restored = restore(stored)
-            if isinstance(restored, str):
-                damage.append(f"{_names(stored)['key']}: {restored}")
+            try:
+                sandbox = restorer.restore(stored)
+            except _NotRestored as fault:
+                damage.append(f"{_names(stored)['key']}: {fault}")
                 continue
-            suffix, document = _document(restored, secrets=secrets)
+            document = _document(sandbox, secrets=secrets)
             if out is None:
-                click.echo(document, nl=False)
+                click.echo(document.content, nl=False)
             elif is_all:
-                _write(out / f"{_names(stored)['id']}{suffix}", document)
+                _write(out / f"{_names(stored)['id']}{document.suffix}", document.content)
             else:
-                _write(out, document)
+                _write(out, document.content)
     _end_if_damaged(path, damage)
 
 
-def _document(sandbox: Sandbox, *, secrets: bool) -> tuple[str, bytes]:
-    """The document of a sandbox as one line, or as lines when that is too long, with the suffix of
-    its file."""
+def _chosen(
+    reader: StoreReader, key: str | None, sandbox_id: str | None
+) -> Sequence[StoredSandbox]:
+    """The sandbox of a key or of an id, if the store has it; all without either."""
+    if key is not None:
+        return [stored for stored in reader.sandboxes if stored.key == key]
+    if sandbox_id is not None:
+        return [stored for stored in reader.sandboxes if _names(stored)["id"] == sandbox_id]
+    return reader.sandboxes
+
+
+class _Document(NamedTuple):
+    """A sandbox to be imported elsewhere, and the suffix that a file with it has."""
+
+    content: bytes
+    suffix: str
+
+
+def _document(sandbox: Sandbox, *, secrets: bool) -> _Document:
+    """The document of a sandbox as one line, or as lines when that is too long."""
     from mockserver.engine.state_document import TooLong, taken
 
+    document = taken(sandbox, secrets=secrets)
     try:
-        return ".json", taken(sandbox, secrets=secrets).whole() + b"\n"
+        return _Document(document.whole() + b"\n", ".json")
     except TooLong:
-        return ".ndjson", b"".join(taken(sandbox, secrets=secrets).lines())
+        return _Document(b"".join(document.lines()), ".ndjson")
 
 
 @store.command()
@@ -232,6 +245,8 @@ def _opened(path: Path) -> Iterator[StoreReader]:
 
 
 def _end_if_damaged(path: Path, damage: Sequence[str]) -> None:
+    """End the command when something could not be read: a script must not take the rest for all
+    there was."""
     if damage:
         stop(Exit.VERIFICATION_FAILED, "\n".join(f"{path} is damaged: {line}" for line in damage))
 
@@ -256,42 +271,54 @@ def _sandbox_rows(reader: StoreReader) -> list[dict[str, Any]]:
     )
     for stored in last_used_first:
         counts_here = counts.get(stored.number, {})
-        objects = {camel(name): counts_here[name] for name in ROW_CLASSES if name in counts_here}
+        objects = {}
+        for name in ROW_CLASSES:
+            if name in counts_here:
+                objects[camel(name)] = counts_here[name]
         rows.append({**_names(stored), "lastUsed": iso(stored.touched), "objects": objects})
     return rows
 
 
-def _restorer(reader: StoreReader) -> Callable[[StoredSandbox], Sandbox | str]:
-    """A function that makes a sandbox of its rows, as a server would, or gives the reason why it
-    cannot."""
-    from mockserver import create_app
-    from mockserver.engine.tables import ROW_CLASSES
-    from mockserver.store.persister import stored_sandbox
-    from mockserver.store.scenarios import StoredScenarios
-    from mockserver.store.schema import SERVER, DamagedSandbox, Unreadable
+class _NotRestored(Exception):
+    """A sandbox cannot be made of its rows. The text says why."""
 
-    directory = create_app().world.directory
-    try:
-        scenarios = StoredScenarios(reader.rows(SERVER), directory)
-    except Unreadable as fault:
-        reader.damage.append(f"the scenarios: {fault}")
-        scenarios = StoredScenarios({}, directory)
 
-    def restore(stored: StoredSandbox) -> Sandbox | str:
+class _Restorer:
+    """Makes sandboxes of their rows, as a server would. What is wrong with the texts of scenarios
+    becomes damage of the store; built-in scenarios do without them."""
+
+    def __init__(self, reader: StoreReader) -> None:
+        from mockserver import create_app
+        from mockserver.store.scenarios import StoredScenarios
+        from mockserver.store.schema import SERVER, Unreadable
+
+        self._reader = reader
+        directory = create_app().world.directory
         try:
-            rows = reader.rows(stored.number)
-            sandbox = stored_sandbox(stored, rows, scenarios, machine_now()).sandbox
+            self._scenarios = StoredScenarios(reader.rows(SERVER), directory)
+        except Unreadable as fault:
+            reader.damage.append(f"the scenarios: {fault}")
+            self._scenarios = StoredScenarios({}, directory)
+
+    def restore(self, stored: StoredSandbox) -> Sandbox:
+        """The sandbox, with all of its rows. Raises ``_NotRestored``."""
+        from mockserver.engine.tables import ROW_CLASSES
+        from mockserver.store.persister import stored_sandbox
+        from mockserver.store.schema import DamagedSandbox, Unreadable
+
+        try:
+            rows = self._reader.rows(stored.number)
+            sandbox = stored_sandbox(stored, rows, self._scenarios, machine_now()).sandbox
             # A sandbox makes the rows of a large table when they are asked for: all are, since one
             # that cannot be made would be found out by a client.
             for name in ROW_CLASSES:
-                deque(getattr(sandbox, name), maxlen=0)
+                for _ in getattr(sandbox, name):
+                    pass
         except Unreadable as fault:
-            return str(fault)
+            raise _NotRestored(str(fault)) from None
         except DamagedSandbox as fault:
-            return fault.text
+            raise _NotRestored(fault.text) from None
         return sandbox
-
-    return restore
 
 
 @contextmanager
