@@ -92,7 +92,8 @@ def run(
             log = (folder / "log").read_text("utf-8", "replace").strip()
             words = f"mockserver: the server is gone or refuses: {problem}\n{log}"
             stop(code or Exit.NOT_READY, words)
-    is_wrong = bool(faults) or any(reaches(row, fail_on) for row in findings)
+    has_findings = any(reaches(row, fail_on) for row in findings)
+    is_wrong = bool(faults) or has_findings
     paragraphs = list(faults)
     if findings:
         paragraphs.append(text(findings))
@@ -122,7 +123,8 @@ def _started_command(
     """The command, which ends with the block, and with it all that it has started. What it prints
     goes where this goes. Ends this command (exit code 2) when there is no such program."""
     # By both, processes that have left its session are found: new ones, with the mark.
-    before, mark = processes(), str(folder)
+    before = processes()
+    mark = str(folder)
     environ = {**environment(), **variables, MARK: mark}
     try:
         process = subprocess.Popen(argv, env=environ, start_new_session=True)
@@ -147,8 +149,10 @@ def _wait_for_end(running: Running) -> int:
     for number in heeded_signals():
         signal.signal(number, pass_on)
     code = running.process.wait()
-    # Python gives a signal as its negative number, shells as 128 and the number.
-    return code if code >= 0 else 128 - code
+    if code < 0:
+        # Python gives a signal as its negative number, shells as 128 and the number.
+        return 128 - code
+    return code
 
 
 def _judge(

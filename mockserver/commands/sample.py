@@ -56,7 +56,8 @@ class Sampler:
             self.counts["customers"] += 1
             for order in range(1, self.fake.random_int(1, MOST_CHARGES) + 1):
                 # 5.00 to 500.00: a shop's usual orders.
-                cents, story = self.fake.random_int(500, 50_000), self._drawn_story()
+                cents = self.fake.random_int(500, 50_000)
+                story = self._drawn_story()
                 charge = self.charge(customer, f"order-{number}-{order}", cents, story)
                 self.counts[f"charges {charge['status']}"] += 1
             yield customer
@@ -106,20 +107,25 @@ class Sampler:
         }
         answer = self.sandbox.client.post("/charge/card", json={**body, "reference": reference})
         problem = answer.json()
-        # A decline names the charge that failed; any other refusal is none.
-        details = (problem["details"] or {}) if answer.status_code == 400 else {}
-        if "ChargeId" not in details:
+        charge_id = None
+        if answer.status_code == 400 and problem["details"]:
+            # A decline names the charge that failed; any other refusal is none.
+            charge_id = problem["details"].get("ChargeId")
+        if charge_id is None:
             raise ControlRefused("a declined card: POST /charge/card", answer.status_code, problem)
-        return self._call("GET", f"/charge/{details['ChargeId']}")
+        return self._call("GET", f"/charge/{charge_id}")
 
     def _drawn_story(self) -> str:
         """One of ``STORIES``, each as often as its weight says; drawn by the seed like all else."""
-        weighted = [story for story, weight in STORIES.items() for _ in range(weight)]
+        weighted: list[str] = []
+        for story, weight in STORIES.items():
+            weighted += [story] * weight
         return weighted[self.fake.random_int(1, len(weighted)) - 1]
 
     def _customer(self, number: int) -> Json:
         """Make a customer with a card that is good: one that is declined could not be stored."""
         names = {"firstName": self.fake.first_name(), "lastName": self.fake.last_name()}
+        # Without what an address cannot hold, as of O'Brien.
         mailbox = ".".join(names.values()).lower().replace(" ", "-").replace("'", "")
         body = {
             **names,
@@ -141,11 +147,14 @@ class Sampler:
     def _card(self, name: str, holder: Json) -> Json:
         """A test card that is good for years by the sandbox's clock, whatever that of the
         machine."""
-        month, year = self.fake.random_int(1, 12), self.year + self.fake.random_int(1, 4)
+        month = self.fake.random_int(1, 12)
+        year = self.year + self.fake.random_int(1, 4)
+        # American Express prints four digits on its cards, all others three.
+        digits_of_ccv = "####" if name == "amex" else "###"
         return {
             "cardNumber": TEST_CARDS[name],
             "expiryDate": f"{month:02d}/{year % 100:02d}",
-            "ccv": self.fake.numerify("####" if name == "amex" else "###"),
+            "ccv": self.fake.numerify(digits_of_ccv),
             "cardholder": f"{holder['firstName']} {holder['lastName']}",
         }
 
