@@ -14,7 +14,7 @@ from mockserver.cli import main
 from mockserver.engine.sandbox import masked_key, sandbox_id_of
 from mockserver.store.file import StoreFile
 from mockserver.store.file_reading import FORMAT
-from tests.control.test_state import NUMBER, fill
+from tests.control.test_state import LINES, NUMBER, fill
 from tests.driving import Api
 from tests.store.twins import Kept
 
@@ -148,6 +148,24 @@ def test_all_are_exported_by_the_line_or_into_a_folder_and_one_by_its_id(
     } == documents
     for sandbox_id, document in documents.items():
         assert run("export", store, "--id", sandbox_id).stdout_bytes == document + b"\n"
+
+
+@pytest.mark.parametrize("query", ["", "?secrets=true"])
+def test_what_is_too_long_for_one_object_is_exported_as_the_lines_of_the_server(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    key = KEYS[0]
+    api = Kept(store, key=key)
+    lines = api.call("GET", f"/__admin/state{query}", headers={"accept": LINES}).raw
+    api.kill()
+    # Enough for the other sandbox, which has one charge.
+    monkeypatch.setattr("mockserver.engine.state_document.LONGEST_OBJECT", 10_000)
+    secrets = ("--secrets",) if query else ()
+    done = run("export", store, "--key", key, *secrets)
+    assert (done.exit_code, done.stdout_bytes) == (0, lines), done.output
+    if not secrets:
+        assert run("export", store, "--out", tmp_path / "all").exit_code == 0
+        assert sorted(path.suffix for path in (tmp_path / "all").iterdir()) == [".json", ".ndjson"]
 
 
 @pytest.mark.parametrize(
