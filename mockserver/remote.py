@@ -46,7 +46,10 @@ _LONGEST_NAME = 100
 """Characters of a scenario's name. Of a longer path the end is taken, where the file's name is."""
 
 _AS_IT_IS = "/?&=%:+,;@!$'()*~-._[]"
-_JSON, _YAML = {"content-type": "application/json"}, {"content-type": "application/yaml"}
+"""Characters that stand as they are in the target of a call; all others are spelt as ``%20``."""
+
+_JSON = {"content-type": "application/json"}
+_YAML = {"content-type": "application/yaml"}
 
 
 Duration = str | int | float | timedelta
@@ -142,7 +145,7 @@ class RemoteSandbox:
         *,
         json: object = None,
         content: str | None = None,
-        params: Any = None,
+        params: Mapping[str, object] | None = None,
         patience: float | None = TIMEOUT_SECONDS,
     ) -> Any:
         """The body of the answer to a control call; ``patience`` in seconds, None without end.
@@ -154,11 +157,14 @@ class RemoteSandbox:
             # JSON is YAML too.
             headers = _YAML
         elif method in ("POST", "PUT", "DELETE"):
-            content, headers = dumps({} if json is None else json), _JSON
+            content = dumps({} if json is None else json)
+            headers = _JSON
         # What is no Unicode goes as it is: the server refuses it with line and column.
         raw = None if content is None else content.encode("utf-8", "surrogatepass")
-        query = {name: _query_value(value) for name, value in dict(params or {}).items()}
-        target = f"{path}?{urlencode(query)}" if query else path
+        target = path
+        if params:
+            query = {name: _query_value(value) for name, value in params.items()}
+            target = f"{path}?{urlencode(query)}"
         all_headers = {"x-secretkey": self.secret_key, **self._token, **headers}
         status, answer = self._line.exchange(method, target, raw, all_headers, patience=patience)
         body = body_of(answer)
@@ -174,9 +180,8 @@ class RemoteSandbox:
         ``FileNotFoundError`` and ``ScenarioRefused`` for an unknown name.
         """
         text, name = self._scenario_text(text_or_path)
-        self.call(
-            "PUT", "/__admin/scenarios", content=text, params={"name": name} if name else None
-        )
+        params = {"name": name} if name else {}
+        self.call("PUT", "/__admin/scenarios", content=text, params=params)
         if self._pinned is not None:
             # It has been replaced with the others.
             self.pin(self._pinned)
@@ -300,7 +305,9 @@ class RemoteSandbox:
         # Rules count from the beginning of a sandbox alone: in one that several tests share, where
         # each begins at its mark, they would count what the others did.
         judge_rules = is_to_judge and self.since is None
-        if findings is None and not judge_rules and not self.invariants:
+        has_expectations = judge_rules or bool(self.invariants)
+        if findings is None and not has_expectations:
+            # Nothing is to be judged: most tests cost no call here.
             return {"findings": [], "rules": []}
         body = {
             "rules": judge_rules,
@@ -345,11 +352,11 @@ class RemoteSandbox:
         """
         self.has_books = True
         findings = self.compare_books(rows, self.since, states)["findings"]
-        errors = [
-            f"{finding['finding']}: {finding['evidence'][0]['line']}"
-            for finding in findings
-            if finding["severity"] == "error"
-        ]
+        errors = []
+        for finding in findings:
+            # What differs stands in the first evidence.
+            if finding["severity"] == "error":
+                errors.append(f"{finding['finding']}: {finding['evidence'][0]['line']}")
         if errors:
             self.judged = True
             raise VerificationFailed("\n".join(errors))
@@ -426,7 +433,9 @@ class RemoteSandbox:
     @property
     def from_mark(self) -> dict[str, str]:
         """The parameter that leaves out what came before the last mark, when one was set."""
-        return {"since": self.since} if self.since is not None else {}
+        if self.since is None:
+            return {}
+        return {"since": self.since}
 
     def report(self, parts: str = "timeline,findings,books") -> str:
         """Timeline, findings and money of this sandbox as text, since the last mark when one was
@@ -449,8 +458,9 @@ class RemoteSandbox:
         if isinstance(text_or_path, Mapping):
             return dumps(text_or_path), None
         text = str(text_or_path)
-        is_content = "\n" in text or ": " in text or text.lstrip().startswith("{")
-        if isinstance(text_or_path, str) and is_content:
+        is_yaml = "\n" in text or ": " in text
+        is_json = text.lstrip().startswith("{")
+        if isinstance(text_or_path, str) and (is_yaml or is_json):
             return text, None
         for folder in (*self._folders, Path()):
             path = folder / text
@@ -639,7 +649,9 @@ class RemoteJournal:
 
 def _query_value(value: object) -> object:
     """A value as the control API reads it in a query: true and false in small letters."""
-    return str(value).lower() if isinstance(value, bool) else value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value
 
 
 def _duration(length: Duration) -> str:
