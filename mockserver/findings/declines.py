@@ -197,7 +197,7 @@ class Declines:
         refusal = _issuer_refusal(charge)
         if refusal is None:
             return
-        evidence = evidence_of(call, _words(refusal))
+        evidence = evidence_of(call, _ending(charge))
         declined = _final_for(refusal, names)
         # Of a decline in an answer that was lost the client knows nothing.
         is_shown = call.doubt is None and call.is_ours
@@ -244,8 +244,7 @@ class Declines:
         # line would say no more.
         is_row = charge.batch_id is not None
         shown_at = sent.entry if sent is not None and is_row else entry
-        refusal = _issuer_refusal(charge)
-        evidence = evidence_of_payment(charge, _words(refusal), shown_at)
+        evidence = evidence_of_payment(charge, _ending(charge), shown_at)
         names = _Names.of(instrument, NO_CCV)
         final = self._final(names)
         if final is not None and sent is not None and final.known < sent.entry:
@@ -255,6 +254,7 @@ class Declines:
         if not is_declined:
             self._forget(names)
             return
+        refusal = _issuer_refusal(charge)
         if refusal is None:
             return
         declined = _final_for(refusal, names)
@@ -374,10 +374,13 @@ def _issuer_refusal(charge: Charge) -> FailedAttempt | None:
     return None if newest.error_code in _TECHNICAL else newest
 
 
-def _words(refusal: FailedAttempt | None) -> str:
+def _ending(charge: Charge) -> str:
     """How a payment ended, for a line of evidence."""
-    if refusal is None:
+    if charge.status is not ChargeState.FAILED:
         return "charged"
+    refusal = _issuer_refusal(charge)
+    if refusal is None:
+        return "failed"
     return "declined, retryable" if refusal.is_retryable else "declined, not retryable"
 
 
