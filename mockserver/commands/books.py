@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, checked_rows
+from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, NumberedRow, checked_rows
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
@@ -103,7 +103,7 @@ def books(
         sys.exit(Exit.FOUND)
 
 
-def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, Any]]:
+def _shop_rows(name: str, states: Mapping[str, str]) -> list[NumberedRow]:
     """The shop's rows in a file, or with ``-`` in standard input, each with its line. Ends the
     command when they cannot be read."""
     try:
@@ -118,21 +118,21 @@ def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, Any]]:
 def _compare(
     sandbox: RemoteSandbox,
     name: str,
-    rows: Sequence[tuple[int, Any]],
+    rows: Sequence[NumberedRow],
     since: str | None,
     states: Mapping[str, str],
 ) -> dict[str, Any]:
     """What the rows and the sandbox say differently. Ends the command where the sandbox refuses a
     row, and says on which line of the file this stands: the sandbox knows only the row's place."""
     try:
-        return sandbox.compare_books([row for _, row in rows], since, states)
+        return sandbox.compare_books([row.members for row in rows], since, states)
     except ControlRefused as refused:
         bad_row = _REFUSED_ROW.search(str(refused))
         if bad_row is None:
             # What it refuses is no row, but such as the mark of --since.
             raise
         place, field, words = bad_row.groups()
-        line, _ = rows[int(place)]
+        line = rows[int(place)].line
         stop(Exit.USAGE, f"{name}: line {line}: {field.lower()}: {words}")
 
 
