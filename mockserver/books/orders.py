@@ -15,9 +15,9 @@ Source: docs/books.md, What an order is, and What a comparison finds.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from decimal import Decimal
 from functools import cached_property
+from typing import NamedTuple
 
 from mockserver.books.comparison import (
     COMPARED,
@@ -25,7 +25,8 @@ from mockserver.books.comparison import (
     Belief,
     BookFinding,
     agrees,
-    difference,
+    differs,
+    finding_of,
 )
 from mockserver.books.shop_rows import BadRow, Claim, ShopRow, too_exact_for
 from mockserver.domain.charge import ZERO, Charge
@@ -45,9 +46,11 @@ from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.findings.ledger import Evidence, Ledger
 
-_MOST_LINES, _MOST_WEBHOOKS = 4, 2
+_MOST_ENTRIES, _MOST_WEBHOOKS = 4, 2
+"""Lines of evidence of an order: its newest entries of the journal, and its newest webhooks. With
+the four lines of words these are as many as a finding keeps."""
+
 _LONGEST_NAME = 60
-_NO_MONEY = "paid-without-money"
 
 
 def key_of(charge: Charge) -> OrderKey:
@@ -80,13 +83,15 @@ def orders_of(
     sandbox: Sandbox, key: OrderKey, charges: Iterable[Charge] | None = None
 ) -> list[OrderMoney]:
     """An order, once for each of its currencies; of its ``charges`` all, or these."""
+    if charges is None:
+        charges = charges_of(sandbox, key)
     by_currency = defaultdict[str, list[Charge]](list)
-    for charge in charges_of(sandbox, key) if charges is None else charges:
+    for charge in charges:
         by_currency[charge.currency].append(charge)
     orders = []
-    for currency, alike in by_currency.items():
-        each = tuple(_money_of(sandbox, charge) for charge in alike)
-        orders.append(OrderMoney(key, currency, tuple(alike), each))
+    for currency, in_currency in by_currency.items():
+        each = tuple(_money_of(sandbox, charge) for charge in in_currency)
+        orders.append(OrderMoney(key, currency, tuple(in_currency), each))
     return orders
 
 
@@ -96,10 +101,11 @@ def _money_of(sandbox: Sandbox, charge: Charge) -> Figures:
     # Hardly a sandbox has transfers.
     if not len(sandbox.transfers):
         return figures
-    sent = ZERO
+    moved_on = ZERO
     for transfer in sandbox.transfers.find("charge", charge.charge_id):
-        sent += sum((amount for _, amount in transferred(transfer)), ZERO)
-    return replace(figures, transferred=sent)
+        for _, amount in transferred(transfer):
+            moved_on += amount
+    return replace(figures, transferred=moved_on)
 
 
 def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
@@ -112,7 +118,8 @@ def touched(sandbox: Sandbox, after: int) -> dict[OrderKey, list[Charge]]:
             if charge is None:
                 continue
             of_order = new_charges.setdefault(key_of(charge), [])
-            if event.before is None:
+            is_new = event.before is None
+            if is_new:
                 of_order.append(charge)
     return new_charges
 
@@ -126,10 +133,10 @@ def entries_about(
     sandbox: Sandbox, orders: Iterable[OrderMoney]
 ) -> Mapping[str, list[JournalEntry]]:
     """The journal entries in which each charge of some orders changed, oldest first, as far as they
-    are kept."""
-    entries: dict[str, list[JournalEntry]] = {
-        charge.charge_id: [] for order in orders for charge in order.charges
-    }
+    are kept. The journal is read once for all of them: it may be long."""
+    entries: dict[str, list[JournalEntry]] = {}
+    for order in orders:
+        entries |= {charge.charge_id: [] for charge in order.charges}
     for entry in sandbox.journal.entries:
         changed = {event.subject_id for event in _charge_events(entry)}
         for charge_id in changed & entries.keys():
@@ -160,8 +167,25 @@ def where_parted(
         if agreed and not agrees_now:
             parting = entry
         agreed = agrees_now
+    # The journal may have lost how some of the charges began.
     is_whole_story = last_moves.keys() == charges.keys()
-    return parting if is_whole_story and not agreed else None
+    if agreed or not is_whole_story:
+        return None
+    return parting
+
+
+class PlacedRow(NamedTuple):
+    """A row of the shop's books, and its place there, from 0."""
+
+    place: int
+    row: ShopRow
+
+
+class PlacedFault(NamedTuple):
+    """What is wrong with the row at a place."""
+
+    place: int
+    fault: BadRow
 
 
 @record
@@ -185,35 +209,38 @@ class ComparedBooks:
         self, sandbox: Sandbox, rows: Iterable[ShopRow], *, is_settled: bool = False
     ) -> None:
         self._sandbox, self.is_settled = sandbox, is_settled
-        self.rows = defaultdict[OrderKey, list[tuple[int, ShopRow]]](list)
+        self.rows = defaultdict[OrderKey, list[PlacedRow]](list)
         for place, row in enumerate(rows):
-            self.rows[row.key].append((place, row))
+            self.rows[row.key].append(PlacedRow(place, row))
         self._named = {key.name for key in self.rows if key.kind == "charge"}
+        """The ids of the charges that a row names: they count for that row alone."""
         self.unknown = defaultdict[OrderKey, list[Charge]](list)
         """The charges of which the books have no row, by their orders."""
         self.recent: Mapping[OrderKey, Sequence[Charge]] = {}
         """The charges since a mark, by their orders: where the books agree with those, an earlier
         test has left the rest."""
 
-    def faults(self, key: OrderKey) -> list[tuple[int, BadRow]]:
-        """The rows of an order, by their place, that name no currency where the order has several,
-        or where an amount has more digits than its only one."""
+    def faults(self, key: OrderKey) -> list[PlacedFault]:
+        """The rows of an order that name no currency where the order has several, or where an
+        amount has more digits than its only one. What a row means by that is known only beside the
+        charges of its order."""
         currencies = list(dict.fromkeys(charge.currency for charge in self._charges(key)))
         if not currencies:
             return []
         only, *others = currencies
-        faults = list[tuple[int, BadRow]]()
         name, joined = mask_start(key.name, _LONGEST_NAME), " and ".join(currencies)
+        faults: list[PlacedFault] = []
         for place, row in self.rows[key]:
             if row.currency is not None:
+                # It was held against that currency when it was read.
                 continue
+            fault: BadRow | None
             if others:
-                bad = BadRow("currency", f"missing, and {name} has charges in {joined}")
-                faults.append((place, bad))
-                continue
-            too_exact = too_exact_for(row, only)
-            if too_exact is not None:
-                faults.append((place, too_exact))
+                fault = BadRow("currency", f"missing, and {name} has charges in {joined}")
+            else:
+                fault = too_exact_for(row, only)
+            if fault is not None:
+                faults.append(PlacedFault(place, fault))
         return faults
 
     def note_unknown(self, charge: Charge) -> None:
@@ -230,8 +257,9 @@ class ComparedBooks:
         differences = list(self._differences_of(key, charges))
         if not differences:
             return
-        since = [charge for charge in self.recent.get(key, ()) if charge in charges]
-        if since and len(since) < len(charges) and not any(self._differences_of(key, since)):
+        recent = [charge for charge in self.recent.get(key, ()) if charge in charges]
+        has_older_ones = 0 < len(recent) < len(charges)
+        if has_older_ones and not any(self._differences_of(key, recent)):
             # The others are of an earlier test that used the same reference.
             return
         yield from differences
@@ -240,20 +268,18 @@ class ComparedBooks:
         """What the books differ in if an order has just these charges."""
         orders = {order.currency: order for order in orders_of(self._sandbox, key, charges)}
         name = mask_start(key.name, _LONGEST_NAME)
+        # One that names no currency means the only one; where there is no charge it has none.
+        only_currency = next(iter(orders), "")
         rows = defaultdict[str, list[ShopRow]](list)
         for _, row in self.rows.get(key, ()):
-            # One that names no currency means the only one.
-            rows[row.currency or next(iter(orders), "")].append(row)
+            rows[row.currency or only_currency].append(row)
         for currency in dict.fromkeys((*orders, *rows)):
             order = orders.get(currency) or OrderMoney(key, currency)
             belief = Belief(name, rows[currency])
-            finding = difference(
-                belief,
-                order,
-                is_settled=self.is_settled,
-                asked_in_vain=lambda: self._asked_in_vain.get(key, ()),
-            )
-            if finding is None:
+            finding: BookFinding | None
+            if differs(belief, order, is_settled=self.is_settled):
+                finding = finding_of(belief, order, self._asked_in_vain.get(key, ()))
+            else:
                 finding = self._paid_by_another(belief, order)
             if finding is not None:
                 yield BookDifference(finding.name, finding.words, belief, order)
@@ -261,7 +287,7 @@ class ComparedBooks:
     @cached_property
     def _asked_in_vain(self) -> Mapping[OrderKey, Sequence[AskedInVain]]:
         """What was asked for orders by calls that have made no charge, as far as the journal is
-        kept."""
+        kept. The journal is read once for all orders, and only if one differs."""
         in_vain = defaultdict[OrderKey, list[AskedInVain]](list)
         for entry in self._sandbox.journal.entries:
             if entry.op != "charge.create" or entry.events:
@@ -269,27 +295,32 @@ class ComparedBooks:
             fields = _fields_of(entry)
             reference = str(fields.get("reference") or "")
             if reference:
-                in_vain[OrderKey("reference", reference)].append(
-                    self._payment_in(fields, _ending(entry))
-                )
+                asked = self._payment_in(fields, _ending(entry))
+                in_vain[OrderKey("reference", reference)].append(asked)
         return in_vain
 
     def _payment_in(self, fields: Mapping[str, object], why: str) -> AskedInVain:
         """What the body of a payment has asked for."""
-        # A payment that names no currency has that of its provider.
-        provider = self._sandbox.providers.get(str(fields.get("providerid")))
-        of_provider = "" if provider is None else provider.currency
-        currency = str(fields.get("currency") or of_provider).upper()
+        currency = fields.get("currency")
+        if not currency:
+            # A payment that names no currency has that of its provider.
+            provider = self._sandbox.providers.get(str(fields.get("providerid")))
+            currency = "" if provider is None else provider.currency
+        amount: Decimal | None
         try:
             amount = Decimal(str(fields.get("amount")))
         except ArithmeticError:
-            return AskedInVain(None, currency, why)
-        return AskedInVain(amount if amount.is_finite() else None, currency, why)
+            amount = None
+        if amount is not None and not amount.is_finite():
+            # NaN and the infinities are no amounts, though Python reads them.
+            amount = None
+        return AskedInVain(amount, str(currency).upper(), why)
 
     def _paid_by_another(self, belief: Belief, order: OrderMoney) -> BookFinding | None:
         """Money of an order that came from another customer than its rows name. Both must be known:
         a name that is no customer's says nothing, nor does a charge without one."""
         if Claim.UNKNOWN in belief.claims:
+            # The shop leaves the order to a person.
             return None
         names = {row.payer for row in belief.rows if row.payer}
         customers = set[str]()
@@ -322,9 +353,9 @@ class ComparedBooks:
         id."""
         if key in self.unknown:
             return self.unknown[key]
-        charges = charges_of(self._sandbox, key)
+        charges = list(charges_of(self._sandbox, key))
         if key.kind == "charge":
-            return list(charges)
+            return charges
         return [charge for charge in charges if charge.charge_id not in self._named]
 
 
@@ -351,22 +382,25 @@ class Report:
     def add(self, item: BookDifference) -> None:
         """Raise one finding."""
         order, currency = item.order, item.order.currency
-        deliveries = [
-            delivery for charge in order.charges for delivery in self._webhooks[charge.charge_id]
-        ]
-        credited = _credited_by_another(order, deliveries) if item.name == _NO_MONEY else ""
+        deliveries: list[Delivery] = []
+        for charge in order.charges:
+            deliveries += self._webhooks[charge.charge_id]
+        what = item.words
+        if item.name == "paid-without-money":
+            what += _credited_by_another(order, deliveries)
         words = (
-            f"{item.words}{credited}",
+            what,
             f"the shop's books: {item.belief.in_words(currency)}",
             f"the sandbox: {order.figures.in_words(currency)}",
         )
+        # Names of orders and states are the shop's own, and may have a card number in them.
         lines = [Evidence(mask_text(line)) for line in words]
         entries = self._entries_of(order)
         parting = where_parted(item.belief, order, entries, is_settled=self._books.is_settled)
         if parting is not None:
             how = f"{parting.op}: {_ending(parting)}"
             lines.append(Evidence(f"they agreed until journal {parting.number} ({how})"))
-        for entry in entries[-_MOST_LINES:]:
+        for entry in entries[-_MOST_ENTRIES:]:
             lines.append(Evidence(f"{entry.op}: {_ending(entry)}", entry.number))
         for delivery in deliveries[-_MOST_WEBHOOKS:]:
             lines.append(Evidence(_sending(delivery), delivery.entry, delivery.delivery_id))
@@ -375,11 +409,9 @@ class Report:
 
     def _entries_of(self, order: OrderMoney) -> list[JournalEntry]:
         """The journal entries of all charges of an order, each once, from the oldest on."""
-        by_number = {
-            entry.number: entry
-            for charge in order.charges
-            for entry in self._entries[charge.charge_id]
-        }
+        by_number: dict[int, JournalEntry] = {}
+        for charge in order.charges:
+            by_number |= {entry.number: entry for entry in self._entries[charge.charge_id]}
         return [by_number[number] for number in sorted(by_number)]
 
 
@@ -389,7 +421,9 @@ def _credited_by_another(order: OrderMoney, deliveries: Iterable[Delivery]) -> s
     the address names, instead of what the webhook says, books money that nobody paid for it."""
     own_charges = {charge.charge_id for charge in order.charges}
     for delivery in deliveries:
-        data = _data_of(delivery)
+        data = _members(delivery.content.body).get("data")
+        if not isinstance(data, dict):
+            continue
         reference, charge_id = data.get("reference"), data.get("chargeId")
         is_own = charge_id in own_charges or order.key == ("reference", reference)
         is_taken = any(attempt.is_accepted for attempt in delivery.tries)
@@ -400,36 +434,39 @@ def _credited_by_another(order: OrderMoney, deliveries: Iterable[Delivery]) -> s
     return ""
 
 
-def _data_of(delivery: Delivery) -> Mapping[str, object]:
-    """What a webhook says of its object; empty where it says nothing that can be read."""
-    with suppress(ValueError, AttributeError):
-        data = json.loads(delivery.content.body).get("data")
-        return data if isinstance(data, dict) else {}
-    return {}
+def _members(text: bytes) -> Mapping[str, object]:
+    """The members of a JSON object; none of what is no such object, or is nested deeper than Python
+    reads: scenarios spoil webhooks, and clients send anything."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _fields_of(entry: JournalEntry) -> Mapping[str, object]:
-    """The fields of the body of a call, by their names in small letters; none where it cannot be
-    read."""
-    with suppress(ValueError, AttributeError):
-        return {str(name).lower(): value for name, value in json.loads(entry.raw).items()}
-    return {}
+    """The fields of the body of a call, by their names in small letters: the service takes them in
+    any case."""
+    return {name.lower(): value for name, value in _members(entry.raw).items()}
 
 
 def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
+    fault = entry.fault
     if not entry.method:
         # Nobody called: it came due.
         return entry.events[-1].what if entry.events else f"it came due at {entry.op}"
-    if entry.fault is not None and entry.fault.let_it_happen:
-        return f"the answer was spoilt ({entry.fault.kind.value})"
-    if entry.fault is not None:
-        return f"nothing has happened ({entry.fault.status or entry.fault.kind.value})"
-    return f"answered {entry.status}"
+    if fault is None:
+        return f"answered {entry.status}"
+    if fault.let_it_happen:
+        return f"the answer was spoilt ({fault.kind.value})"
+    return f"nothing has happened ({fault.status or fault.kind.value})"
 
 
 def _sending(delivery: Delivery) -> str:
     """A webhook, and what its receiver answered."""
-    last = delivery.tries[-1] if delivery.tries else None
-    answered = f", answered {last.status or last.error}" if last is not None else ""
-    return f"webhook {delivery.message.event_type}: {delivery.state.value}{answered}"
+    line = f"webhook {delivery.message.event_type}: {delivery.state.value}"
+    if not delivery.tries:
+        return line
+    newest = delivery.tries[-1]
+    return f"{line}, answered {newest.status or newest.error}"

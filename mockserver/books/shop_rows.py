@@ -17,9 +17,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_HALF_EVEN, Decimal
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import NamedTuple, NoReturn
 
-from mockserver.domain.charge import ZERO
 from mockserver.domain.csv_header import BYTE_ORDER_MARK, header_advice, shown_header
 from mockserver.domain.errors import nearest
 from mockserver.domain.figures import OrderKey
@@ -50,6 +49,8 @@ _MOST_DIGITS = 3
 
 _SHOWN = 40
 _NAMED = 6
+"""Characters of a text, and names of members, that a refusal repeats."""
+
 _KINDS: Mapping[type, str] = {
     bool: "true or false",
     dict: "an object",
@@ -57,6 +58,8 @@ _KINDS: Mapping[type, str] = {
     type(None): "null",
 }
 _BETWEEN = re.compile(r"[ \t\r\n,]*")
+"""What stands between two rows of JSON. Commas count as blanks: within an array they part rows, and
+lines may end with one."""
 
 
 class BadRow(ValueError):
@@ -101,6 +104,13 @@ class ShopRow:
     payer: str = ""
 
 
+class NumberedRow(NamedTuple):
+    """The members of a row as the shop has printed them, and the line of the text, from 1."""
+
+    line: int
+    members: Mapping[str, object]
+
+
 def mapping_of(words: Iterable[str]) -> dict[str, str]:
     """States of the shop, in lower case, in known words, each given as ``processing=pending``.
 
@@ -108,7 +118,8 @@ def mapping_of(words: Iterable[str]) -> dict[str, str]:
     """
     mapping = {}
     for word in words:
-        own, equals, known = (part.strip().lower() for part in word.partition("="))
+        own, equals, known = word.lower().partition("=")
+        own, known = own.strip(), known.strip()
         if not equals or not own:
             raise ValueError(
                 f"got '{word[:_SHOWN]}', wanted a state of the shop and its meaning: "
@@ -156,24 +167,37 @@ def read_row(row: object, mapped: Mapping[str, str] | None = None) -> ShopRow:
     if key is None:
         raise BadRow("reference", f"missing, wanted one of {', '.join(KEYS)}")
     kind, name = key
+    # Many shops number their orders. True and false are numbers to Python, and name none.
     if isinstance(name, bool) or not isinstance(name, str | int):
         raise BadRow(kind, f"got {_kind(name)}, wanted a text")
     currency = _currency(members.get("currency"))
     state = members.get("state", "")
     if not isinstance(state, str):
         raise BadRow("state", f"got {_kind(state)}, wanted a text such as paid")
-    amounts = {field: _amount(field, members.get(field), currency) for field in AMOUNTS}
-    folded = state.strip().lower()
-    known_state = (mapped or {}).get(folded, folded)
-    payer = members.get("payer", "")
     return ShopRow(
         key=OrderKey(kind, str(name)),
         currency=None if currency is None else currency.code,
-        **amounts,
+        paid=_amount("paid", members.get("paid"), currency),
+        refunded=_amount("refunded", members.get("refunded"), currency),
+        held=_amount("held", members.get("held"), currency),
         state=state,
-        claim=STATES.get(known_state),
-        payer=str(payer).strip() if isinstance(payer, str | int) else "",
+        claim=_claim(state, mapped or {}),
+        payer=_payer(members.get("payer")),
     )
+
+
+def _claim(state: str, mapped: Mapping[str, str]) -> Claim | None:
+    """What a state claims, by a word that is known or by what the shop's own word stands for; None
+    for any other, which claims nothing and is named in a warning."""
+    folded = state.strip().lower()
+    return STATES.get(mapped.get(folded, folded))
+
+
+def _payer(value: object) -> str:
+    """Who shall have paid; empty where it is no name: nobody is then held to have paid."""
+    if isinstance(value, str | int):
+        return str(value).strip()
+    return ""
 
 
 def check_claims(names: Iterable[str]) -> None:
@@ -181,23 +205,30 @@ def check_claims(names: Iterable[str]) -> None:
     everything. Rows that say no more than what they are about are orders that the shop knows.
     Raises ``BadRow``."""
     folded = dict.fromkeys(name.lower() for name in names)
+    if not folded.keys().isdisjoint(CLAIMS):
+        return
     others = [name for name in folded if name not in _NAMES][:_NAMED]
-    if others and folded.keys().isdisjoint(CLAIMS):
-        hints = [nearest(name, CLAIMS) for name in others]
-        first_hint = next(filter(None, hints), "")
-        got = ", ".join(mask_start(name, _SHOWN) for name in others)
-        raise BadRow("rows", f"got {got}; no row says {', '.join(AMOUNTS)} or state{first_hint}")
+    if not others:
+        return
+    # One of them may be a claim that is misspelt.
+    hints = [nearest(name, CLAIMS) for name in others]
+    first_hint = next((hint for hint in hints if hint), "")
+    got = ", ".join(mask_start(name, _SHOWN) for name in others)
+    raise BadRow("rows", f"got {got}; no row says {', '.join(AMOUNTS)} or state{first_hint}")
 
 
 def _currency(value: object) -> Currency | None:
     """The currency of a row; None for the only one that its order has."""
     if value is None:
         return None
-    code = value.strip().upper() if isinstance(value, str) else ""
-    if code not in CURRENCIES:
+    hint = ""
+    if isinstance(value, str):
+        code = value.strip().upper()
+        if code in CURRENCIES:
+            return CURRENCIES[code]
+        # A blank is near to nothing.
         hint = nearest(code, CURRENCIES) if code else ""
-        raise BadRow("currency", f"got {_kind(value)}, wanted an ISO 4217 code such as AUD{hint}")
-    return CURRENCIES[code]
+    raise BadRow("currency", f"got {_kind(value)}, wanted an ISO 4217 code such as AUD{hint}")
 
 
 def _amount(field: str, value: object, currency: Currency | None) -> Decimal | None:
@@ -206,15 +237,15 @@ def _amount(field: str, value: object, currency: Currency | None) -> Decimal | N
     if value is None:
         return None
     # The text of a float is the shortest that means it; the float itself has 50 digits more.
-    number = number_of(str(value)) if isinstance(value, float) else number_of(value)
+    number = number_of(str(value) if isinstance(value, float) else value)
     if number is None:
         raise BadRow(field, f"got {_kind(value)}, wanted a number such as 12.50")
     if number < 0:
         raise BadRow(field, f"got {number_text(number)[:_SHOWN]}, wanted 0 or more")
-    if number.adjusted() >= MAX_INTEGER_DIGITS:
+    integer_digits = number.adjusted() + 1
+    if integer_digits > MAX_INTEGER_DIGITS:
         raise BadRow(
-            field,
-            f"got {number.adjusted() + 1} digits before the point, at most {MAX_INTEGER_DIGITS}",
+            field, f"got {integer_digits} digits before the point, at most {MAX_INTEGER_DIGITS}"
         )
     digits = _MOST_DIGITS if currency is None else currency.digits
     rounded = number.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_EVEN)
@@ -229,8 +260,8 @@ def too_exact_for(row: ShopRow, code: str) -> BadRow | None:
     charges are compared. The fault is given back, so that all rows are told at once."""
     currency = CURRENCIES[code]
     for field in AMOUNTS:
-        amount = getattr(row, field) or ZERO
-        if places(amount) > currency.digits:
+        amount: Decimal | None = getattr(row, field)
+        if amount is not None and places(amount) > currency.digits:
             return _too_exact(field, amount, currency)
     return None
 
@@ -245,7 +276,7 @@ def _too_exact(field: str, number: Decimal, currency: Currency | None) -> BadRow
     return BadRow(field, f"{got}, {currency.code} has {digits} digits after the point")
 
 
-def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[tuple[int, Any]]:
+def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[NumberedRow]:
     """The rows of the shop's books, a JSON array, JSON lines, or CSV whose first line has the
     names, each with its line and fit to be compared.
 
@@ -260,16 +291,16 @@ def checked_rows(raw: bytes, states: Mapping[str, str] | None = None) -> list[tu
         line = raw.count(b"\n", 0, fault.start) + 1
         raise BadRow("books", "got a text that is not UTF-8", line) from None
     rows = list(_rows(text))
-    for line, row in rows:
+    for row in rows:
         try:
-            read_row(row, states)
+            read_row(row.members, states)
         except BadRow as bad:
-            raise BadRow(bad.field, bad.words, line) from None
-    check_claims(name for _, row in rows for name in row)
+            raise BadRow(bad.field, bad.words, row.line) from None
+    check_claims(name for row in rows for name in row.members)
     return rows
 
 
-def _rows(text: str) -> Iterator[tuple[int, Any]]:
+def _rows(text: str) -> Iterator[NumberedRow]:
     """The rows of a text with the line of each."""
     match text.lstrip()[:1]:
         case "":
@@ -284,25 +315,24 @@ def _rows(text: str) -> Iterator[tuple[int, Any]]:
             return _csv(text)
 
 
-def _json(text: str) -> Iterator[tuple[int, Any]]:
+def _json(text: str) -> Iterator[NumberedRow]:
     """The rows of an array, or of lines, read one at a time for their lines."""
     decoder = json.JSONDecoder(parse_float=_number, parse_constant=_no_constant)
-    is_array = text.lstrip().startswith("[")
     # The line of the position up to which lines were counted.
     line, counted = 1, 0
+    begin, end = 0, len(text)
     try:
-        position = 0
-        if is_array:
+        if text.lstrip().startswith("["):
             # As a whole first: what stands between its rows is not looked at below.
             decoder.decode(text)
-            position = text.index("[") + 1
-        position = _after_blanks(text, position)
-        while position < len(text) and not (is_array and text[position] == "]"):
+            begin, end = text.index("[") + 1, text.rindex("]")
+        position = _after_blanks(text, begin)
+        while position < end:
             line += text.count("\n", counted, position)
             counted = position
-            row, end = decoder.raw_decode(text, position)
-            yield line, row
-            position = _after_blanks(text, end)
+            row, after_row = decoder.raw_decode(text, position)
+            yield NumberedRow(line, row)
+            position = _after_blanks(text, after_row)
     except json.JSONDecodeError as fault:
         raise BadRow("books", f"got JSON that cannot be read: {fault.msg}", fault.lineno) from None
     except RecursionError:
@@ -312,29 +342,30 @@ def _json(text: str) -> Iterator[tuple[int, Any]]:
 
 
 def _after_blanks(text: str, position: int) -> int:
-    """The position of the next row. Commas count as blanks: within an array they stand between
-    rows, and lines may end with one."""
+    """The position of the next row."""
     blanks = _BETWEEN.match(text, position)
-    return blanks.end() if blanks else position
+    return position if blanks is None else blanks.end()
 
 
-def _csv(text: str) -> Iterator[tuple[int, Any]]:
+def _csv(text: str) -> Iterator[NumberedRow]:
     """The rows below a line of names; each has as many values as there are names."""
     reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
         names = [name.strip().lower() for name in reader.fieldnames or ()]
+        # One such mark was taken off already; a second one would be part of the first name.
         has_mark = "".join(names).startswith(BYTE_ORDER_MARK)
-        if has_mark or not set(KEYS) & set(names):
+        if has_mark or set(KEYS).isdisjoint(names):
             got = f"got {shown_header(names)}, which is not JSON, nor CSV whose first line has "
             advice = header_advice(names, _NAMES)
             raise BadRow("books", f"{got}reference{advice}", reader.line_num)
         for row in reader:
-            # As the reader marks values without a name, and names without a value.
+            # Python's reader puts values beyond the names under None, and None for a value that is
+            # missing.
             if None in row or None in row.values():
                 words = f"got another number of values than the {len(names)} of the first line"
                 raise BadRow("books", words, reader.line_num)
             members = {name.strip().lower(): value.strip() for name, value in row.items()}
-            yield reader.line_num, members
+            yield NumberedRow(reader.line_num, members)
     except csv.Error as fault:
         raise BadRow(
             "books", f"got CSV that cannot be read: {fault}", reader.line_num + 1

@@ -17,7 +17,7 @@ Source: docs/books.md, What the figures mean.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import TypeAlias
 
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import Micros
@@ -27,10 +27,13 @@ from mockserver.engine.indexed_table import Table
 from mockserver.engine.observer import Observer
 from mockserver.engine.sandbox import Sandbox
 
+_Row: TypeAlias = Charge | Transfer
+_MoneyTable: TypeAlias = Table[Charge] | Table[Transfer]
+
 _EVER: Micros = 1 << 62
 """An instant by which every refund has been answered."""
 
-_SOME = 100
+_AT_ONCE = 100
 """Rows that are learnt without a pause."""
 
 
@@ -46,7 +49,7 @@ class Totals(Observer):
     asked for: a sandbox of which nobody asks that pays nothing for it.
     """
 
-    def __init__(self, tables: Sequence[Table[Any]]) -> None:
+    def __init__(self, tables: Sequence[_MoneyTable]) -> None:
         self._learnt = dict.fromkeys(tables, 0)
         """How many rows of each table count, from the first on."""
         self._sums = defaultdict[str, dict[str, Decimal]](_no_money)
@@ -63,7 +66,7 @@ class Totals(Observer):
             while self._learnt[table] < len(table.rows):
                 # Asked for each time: another reader may have learnt some in a pause.
                 learnt = self._learnt[table]
-                rows = table.rows[learnt : learnt + _SOME]
+                rows: Sequence[_Row] = table.rows[learnt : learnt + _AT_ONCE]
                 self._learnt[table] = learnt + len(rows)
                 for row in rows:
                     self._count(row)
@@ -75,6 +78,7 @@ class Totals(Observer):
         for charge in list(self._waiting.values()):
             if all(refund.moved <= now for refund in charge.refunds):
                 self._add(self._waiting.pop(charge.charge_id))
+        # What still waits is worked out for this instant.
         waiting = self._waiting.values()
         currencies = sorted(self._sums.keys() | {charge.currency for charge in waiting})
         totals = {currency: Figures(**self._sums[currency]) for currency in currencies}
@@ -82,17 +86,18 @@ class Totals(Observer):
             totals[charge.currency] += figures_of(charge, now)
         return totals
 
-    def _changed(self, table: Table[Any], after: Any, before: Any | None) -> None:
+    def _changed(self, table: _MoneyTable, after: _Row, before: _Row | None) -> None:
         """A row has changed, or begun (``before`` None): a new one is learnt as any other."""
         if before is None or before.seq >= self._learnt[table]:
             return
-        was_waiting = self._waiting.pop(table.id_of(before), None) is not None
-        if not was_waiting:
+        if isinstance(before, Charge) and before.charge_id in self._waiting:
             # What waits is in no sum yet.
+            del self._waiting[before.charge_id]
+        else:
             self._add(before, -1)
         self._count(after)
 
-    def _count(self, row: Charge | Transfer) -> None:
+    def _count(self, row: _Row) -> None:
         """Let a row count from now on: in the sums, or aside while time alone may change what it
         holds."""
         if isinstance(row, Charge) and any(refund.settles is not None for refund in row.refunds):
@@ -100,7 +105,7 @@ class Totals(Observer):
         else:
             self._add(row)
 
-    def _add(self, row: Charge | Transfer, sign: int = 1) -> None:
+    def _add(self, row: _Row, sign: int = 1) -> None:
         """Add what a row counts for to the sums, or take it off (``sign`` -1). All refunds in it
         have been answered: of others it does not come here."""
         money = money_of(row, _EVER) if isinstance(row, Charge) else transferred(row)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, checked_rows
+from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, NumberedRow, checked_rows
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
@@ -82,7 +82,7 @@ def books(
     """
     if compare is not None and form not in ("text", "json"):
         stop(Exit.USAGE, f"--format {form}: differences are printed as text or json")
-    rows: Sequence[tuple[int, JsonObject]] = ()
+    rows: Sequence[NumberedRow] = ()
     if compare is not None:
         # Now: a bad file is refused whether or not a server answers.
         rows = _shop_rows(compare, books_state)
@@ -106,7 +106,7 @@ def books(
         sys.exit(Exit.FOUND)
 
 
-def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, JsonObject]]:
+def _shop_rows(name: str, states: Mapping[str, str]) -> list[NumberedRow]:
     """The shop's rows in a file, or with ``-`` in standard input, each with its line. Ends the
     command when they cannot be read."""
     try:
@@ -126,21 +126,21 @@ def _shop_rows(name: str, states: Mapping[str, str]) -> list[tuple[int, JsonObje
 def _compare(
     sandbox: RemoteSandbox,
     name: str,
-    rows: Sequence[tuple[int, JsonObject]],
+    rows: Sequence[NumberedRow],
     since: str | None,
     states: Mapping[str, str],
 ) -> JsonObject:
     """What the rows and the sandbox say differently. Ends the command where the sandbox refuses a
     row, and says on which line of the file this stands: the sandbox knows only the row's place."""
     try:
-        return sandbox.compare_books([row for _, row in rows], since, states)
+        return sandbox.compare_books([row.members for row in rows], since, states)
     except ControlRefused as refused:
         bad_row = _REFUSED_ROW.search(str(refused))
         if bad_row is None:
             # What it refuses is no row, but such as the mark of --since.
             raise
         place, field, words = bad_row.groups()
-        line, _ = rows[int(place)]
+        line = rows[int(place)].line
         stop(Exit.USAGE, f"{name}: line {line}: {field.lower()}: {words}")
 
 

@@ -91,7 +91,9 @@ def reaches(row: Mapping[str, Any], least: str) -> bool:
 
 def lines_of(row: Mapping[str, Any]) -> list[str]:
     """A finding, as the control API shows it, in lines for people."""
-    times = f" ({row['count']} times)" if row["count"] > 1 else ""
+    times = ""
+    if row["count"] > 1:
+        times = f" ({row['count']} times)"
     lines = [
         f"{row['severity']} {row['finding']}: {row['title']}{times}",
         *(f"    {what}: {subject}" for what, subject in row["about"].items()),
@@ -103,7 +105,10 @@ def lines_of(row: Mapping[str, Any]) -> list[str]:
 
 
 def place(line: Mapping[str, Any]) -> str:
-    """Where a line of evidence is: a journal entry or a webhook."""
+    """Where a line of evidence is: a webhook or a journal entry. One of a webhook has an entry too,
+    which is what sent it, and says less."""
     if line["webhook"] is not None:
         return f"webhook {line['webhook']}"
-    return f"journal {line['entry']}" if line["entry"] is not None else "-"
+    if line["entry"] is not None:
+        return f"journal {line['entry']}"
+    return "-"

@@ -73,10 +73,10 @@ _HANDING_OVER = _SENT | {"subscription.status"}
 """Operations that hand a batch or subscription over to the service, or may let one go on."""
 
 _SHOW_ONE = frozenset({"batch.get", "charge.get", "subscription.get"})
-_SHOW_MANY = {"charge.search": "charge_id", "subscription.search": "asked_by"}
-"""Operations whose answers show declines, and what searches show them by."""
+"""Operations whose answers show one object with its declines."""
 
-_GOES_ON = b"Active"
+_ACTIVE = b"Active"
+"""The state, in an answer, of a subscription that goes on."""
 
 
 class _Names(NamedTuple):
@@ -103,16 +103,23 @@ class _Final:
 
     def is_of_another(self, call: Call) -> bool:
         """Whether a call charges a card or account, entered anew, for another order: it may be
-        another payer's same test card. Who makes a token enters a card."""
-        card, token = call.request.get("paymentInformation"), call.request.get("token")
-        account = call.request.get("bankPaymentInformation")
+        another payer's same test card."""
         reference = call.request.get("reference")
-        is_new_token = isinstance(token, str) and token != self.token
-        has_card_number = isinstance(card, Mapping) and bool(card.get("cardNumber"))
-        has_account = isinstance(account, Mapping) and bool(account.get("accountNumber"))
-        if not (is_new_token or has_card_number or has_account):
+        if not reference or not self.reference or reference == self.reference:
             return False
-        return bool(reference and self.reference) and reference != self.reference
+        return self._is_entered_anew(call.request)
+
+    def _is_entered_anew(self, request: Mapping[str, object]) -> bool:
+        """Whether a payer has entered a card or account for a request: a stored method is the one
+        that was declined."""
+        token = request.get("token")
+        if isinstance(token, str) and token != self.token:
+            # Who makes a token enters a card.
+            return True
+        card, account = request.get("paymentInformation"), request.get("bankPaymentInformation")
+        if isinstance(card, Mapping) and card.get("cardNumber"):
+            return True
+        return isinstance(account, Mapping) and bool(account.get("accountNumber"))
 
 
 @record
@@ -137,16 +144,23 @@ class _Sent:
     is_known: bool
 
 
+class _Try(NamedTuple):
+    """A declined try of a card or account, by whomever."""
+
+    at: Micros
+    evidence: Evidence
+
+
 @mutable
 class Declines:
     """The declined cards and accounts of one sandbox. ``_hard`` are those that no retry helps, with
     the ccv that was wrong where another one may; ``_unseen`` those of them that the client does not
-    know yet; ``_tries`` the newest declines of each, by instant; ``_sent`` the calls that have
-    handed a batch or subscription over."""
+    know yet; ``_tries`` the newest declines of each; ``_sent`` the calls that have handed a batch
+    or subscription over."""
 
     _ledger: Ledger
     _hard: Recent[str, _Final] = memory(_MOST)
-    _tries: Recent[str, tuple[tuple[Micros, Evidence], ...]] = memory(_MOST)
+    _tries: Recent[str, tuple[_Try, ...]] = memory(_MOST)
     _sent: Recent[str, _Sent] = memory(_MOST)
     _unseen: Recent[str, _Unseen] = memory(_MOST_UNSEEN)
 
@@ -168,6 +182,7 @@ class Declines:
         """A charge was created, or refused by its provider, while declines are known or as one."""
         instrument = instrument_of(charge.instrument) or wallet_of(call.request)
         if instrument is None:
+            # Nothing says who pays: no other try is known to be of the same payer.
             return
         names = _Names.of(instrument, ccv_of(call))
         final = self._final(names)
@@ -179,15 +194,18 @@ class Declines:
         if charge.status is not ChargeState.FAILED:
             self._forget(names)
             return
-        said = _said(charge)
-        if said is None:
+        refusal = _issuer_refusal(charge)
+        if refusal is None:
             return
-        evidence, declined = evidence_of(call, _words(said)), _declined(said, names)
+        evidence = evidence_of(call, _ending(charge))
+        declined = _final_for(refusal, names)
+        # Of a decline in an answer that was lost the client knows nothing.
         is_shown = call.doubt is None and call.is_ours
+        # One that is known stays known since its first time.
         if is_shown and declined is not None and (is_new or declined not in self._hard):
             token = call.request.get("token")
             self._hard.put(declined, _Final(evidence, call.entry, charge.reference, token))
-        self._tried(instrument, charge, call.at, evidence, call)
+        self._count_try(instrument, charge, _Try(call.at, evidence), call)
 
     def _handed_over(self, call: Call) -> None:
         """A call was decided that may hand something over to the service, or let it go on."""
@@ -199,36 +217,50 @@ class Declines:
 
     def charged(self, charge: Charge, at: Micros, entry: int) -> None:
         """The service has charged for a batch or a subscription; ``entry`` is the newest of the
-        journal. The client has decided on it when it handed that over (``sent``): it retries a
-        final decline only if it knew of that then."""
-        asked_by = charge.batch_id or charge.subscription_id
-        if asked_by is None:
-            return
-        is_failed, is_row = charge.status is ChargeState.FAILED, charge.batch_id is not None
-        # Whatever comes after the first payment of a subscription comes by its plan, and the client
-        # has decided nothing: so the call that has handed it over counts once.
-        sent = self._sent.get(asked_by) if is_row else self._sent.pop(asked_by, None)
-        if not (is_failed or self._hard or self._unseen):
+        journal. The client has decided on it when it handed that over: it retries a final decline
+        only if it knew of that then."""
+        if charge.batch_id is not None:
+            sent = self._sent.get(charge.batch_id)
+            self._charged_later(charge, charge.batch_id, sent, at, entry)
+        elif charge.subscription_id is not None:
+            # Whatever comes after the first payment of a subscription comes by its plan, and the
+            # client has decided nothing: so the call that has handed it over counts once.
+            sent = self._sent.pop(charge.subscription_id, None)
+            self._charged_later(charge, charge.subscription_id, sent, at, entry)
+
+    def _charged_later(
+        self, charge: Charge, asked_by: str, sent: _Sent | None, at: Micros, entry: int
+    ) -> None:
+        """Judge what the service has charged for a batch or a subscription (``asked_by``): by the
+        client's decision, if it was ``sent`` by one."""
+        is_declined = charge.status is ChargeState.FAILED
+        if not (is_declined or self._hard or self._unseen):
+            # Of payments while nothing is declined there is nothing to say.
             return
         instrument = instrument_of(charge.instrument)
         if instrument is None:
             return
-        said = _said(charge) if is_failed else None
-        # A row has no entry of its own in the journal: it is shown at that of its batch.
+        # A row has no entry of its own in the journal: it is shown at that of its batch, whose own
+        # line would say no more.
+        is_row = charge.batch_id is not None
         shown_at = sent.entry if sent is not None and is_row else entry
-        evidence = evidence_of_payment(charge, _words(said), shown_at)
+        evidence = evidence_of_payment(charge, _ending(charge), shown_at)
         names = _Names.of(instrument, NO_CCV)
         final = self._final(names)
         if final is not None and sent is not None and final.known < sent.entry:
-            lines = (final.evidence, None if is_row else sent.evidence, evidence)
+            handed_over = None if is_row else sent.evidence
+            lines = (final.evidence, handed_over, evidence)
             self._ledger.add("hard-decline-retried", at, lines, **_about(charge.instrument))
-        if not is_failed:
+        if not is_declined:
             self._forget(names)
-        elif said is not None:
-            declined = _declined(said, names)
-            if declined is not None and declined not in self._hard:
-                self._unseen.put(declined, _Unseen(charge.charge_id, asked_by, evidence))
-            self._tried(instrument, charge, at, evidence, sent)
+            return
+        refusal = _issuer_refusal(charge)
+        if refusal is None:
+            return
+        declined = _final_for(refusal, names)
+        if declined is not None and declined not in self._hard:
+            self._unseen.put(declined, _Unseen(charge.charge_id, asked_by, evidence))
+        self._count_try(instrument, charge, _Try(at, evidence), sent)
 
     def seen(self, subject: str | None, entry: int) -> None:
         """The client has learnt of a charge, batch or subscription, at a journal entry."""
@@ -241,21 +273,28 @@ class Declines:
 
     def _answered(self, call: Call) -> None:
         """The client learns what the whole answer of a call shows."""
-        is_read = call.doubt is None and call.is_ours and call.code is None and not call.is_open
-        # What is still tried again by itself is not final.
-        goes_on = call.op.startswith("subscription.") and _GOES_ON in call.answer
-        if not is_read or goes_on:
+        is_whole = call.doubt is None and not call.is_open
+        if not is_whole or not call.is_ours or call.code is not None:
+            return
+        if call.op.startswith("subscription.") and _ACTIVE in call.answer:
+            # What is still tried again by itself is not final.
             return
         if call.op in _SHOW_ONE:
             self.seen(call.subject, call.entry)
-        shown_by = _SHOW_MANY.get(call.op)
-        if shown_by is not None:
-            learnt = [
+        elif call.op == "charge.search":
+            shown = [
                 name
                 for name, unseen in self._unseen.items()
-                if getattr(unseen, shown_by).encode() in call.answer
+                if unseen.charge_id.encode() in call.answer
             ]
-            self._note(learnt, call.entry)
+            self._note(shown, call.entry)
+        elif call.op == "subscription.search":
+            shown = [
+                name
+                for name, unseen in self._unseen.items()
+                if unseen.asked_by.encode() in call.answer
+            ]
+            self._note(shown, call.entry)
 
     def batch_ended(self, batch_id: str, entry: int) -> None:
         """A batch has come to its end: a client that knows of it knows what became of its rows."""
@@ -279,7 +318,10 @@ class Declines:
 
     def _final(self, names: _Names) -> _Final | None:
         """The final decline of a card or account, else of it with this ccv."""
-        return self._hard.get(names.instrument) or self._hard.get(names.with_ccv)
+        of_instrument = self._hard.get(names.instrument)
+        if of_instrument is not None:
+            return of_instrument
+        return self._hard.get(names.with_ccv)
 
     def _forget(self, names: _Names) -> None:
         """A card or account has paid: it is no longer declined."""
@@ -295,51 +337,61 @@ class Declines:
             if name not in self._hard:
                 self._hard.put(name, _Final(unseen.evidence, entry))
 
-    def _tried(
-        self,
-        instrument: str,
-        charge: Charge,
-        at: Micros,
-        evidence: Evidence,
-        call: Call | _Sent | None,
+    def _count_try(
+        self, instrument: str, charge: Charge, declined: _Try, call: Call | _Sent | None
     ) -> None:
         """Count a declined try; ``call`` is that by which the client decided on it, None when the
         service did. It is one too many if the client could know of the others then: if the newest
         of them had ended before it sent the call."""
         policy = self._ledger.policy
-        tries = (*self._tries.get(instrument, ()), (at, evidence))[-policy.retry_limit - 1 :]
+        # One more than the limit is enough to know: the oldest of them says since when.
+        tries = (*self._tries.get(instrument, ()), declined)[-policy.retry_limit - 1 :]
         self._tries.put(instrument, tries)
-        first_at, first_evidence = tries[0]
-        is_over = len(tries) > policy.retry_limit and at - first_at <= policy.retry_window
-        if call is None or not is_over:
+        if call is None or len(tries) <= policy.retry_limit:
             return
-        if len(tries) > 1:
-            newest_at, newest = tries[-2]
-            if newest_at > call.at or (newest.entry or 0) >= call.entry:
-                return
-        lines = first_evidence, evidence
-        self._ledger.add("too-many-retries", at, lines, **_about(charge.instrument))
+        first, others_before = tries[0], tries[:-1]
+        if declined.at - first.at > policy.retry_window:
+            return
+        # With a limit of 0 there are none before it.
+        if others_before and not _could_be_known(others_before[-1], call):
+            return
+        lines = first.evidence, declined.evidence
+        self._ledger.add("too-many-retries", declined.at, lines, **_about(charge.instrument))
 
 
-def _said(charge: Charge) -> FailedAttempt | None:
-    """What the issuer of a failed charge said, if it was the issuer."""
-    said = charge.failed_attempts[-1] if charge.failed_attempts else None
-    return None if said is None or said.error_code in _TECHNICAL else said
+def _could_be_known(declined: _Try, call: Call | _Sent) -> bool:
+    """Whether a try had been declined before a call was sent. What is charged by the service is
+    declined between calls, at an instant of its own."""
+    return declined.at <= call.at and (declined.evidence.entry or 0) < call.entry
 
 
-def _words(said: FailedAttempt | None) -> str:
+def _issuer_refusal(charge: Charge) -> FailedAttempt | None:
+    """How the issuer has declined a charge; None for one that did not fail, or failed before any
+    issuer was asked."""
+    if charge.status is not ChargeState.FAILED or not charge.failed_attempts:
+        return None
+    newest = charge.failed_attempts[-1]
+    return None if newest.error_code in _TECHNICAL else newest
+
+
+def _ending(charge: Charge) -> str:
     """How a payment ended, for a line of evidence."""
-    if said is None:
+    if charge.status is not ChargeState.FAILED:
         return "charged"
-    return "declined, retryable" if said.is_retryable else "declined, not retryable"
+    refusal = _issuer_refusal(charge)
+    if refusal is None:
+        return "failed"
+    return "declined, retryable" if refusal.is_retryable else "declined, not retryable"
 
 
-def _declined(said: FailedAttempt, names: _Names) -> str | None:
+def _final_for(refusal: FailedAttempt, names: _Names) -> str | None:
     """What a decline is final for: a card, or a card with its ccv; None when another try may
     help."""
-    if said.is_retryable or said.error_code in _OF_THE_PAYMENT:
+    if refusal.is_retryable or refusal.error_code in _OF_THE_PAYMENT:
         return None
-    return names.with_ccv if said.error_code == Code.INVALID_CCV else names.instrument
+    if refusal.error_code == Code.INVALID_CCV:
+        return names.with_ccv
+    return names.instrument
 
 
 def _about(instrument: Instrument) -> dict[str, str]:

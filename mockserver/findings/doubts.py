@@ -25,6 +25,7 @@ pair is kept until it is (``_pairs``).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from typing import NamedTuple
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
@@ -65,6 +66,7 @@ class _Doubtful:
     """A call in doubt, without its body and answer, which may be long. ``has_acted`` says that it
     changed something; ``root`` is the first object of a chain of retries; ``is_settled`` is False
     while its answer is still on the way; ``retries`` came meanwhile, as they were then.
+    ``may_retry``: the error that came in place of its answer said that it may be sent again.
 
     ``looked``: the client has learnt how it ended, in any way. ``was_shown``: by an answer that it
     asked for, a read of the object or a search by its reference. Of a retry ``knew_first`` and
@@ -89,18 +91,37 @@ class _Doubtful:
 
     @property
     def circumstances(self) -> Circumstances:
-        """Those in which it was sent again."""
-        return Circumstances(self.saw_first, self.knew_first)
+        """Those in which it was sent again. Who was shown the first and sends another most likely
+        means it, so that is a warning."""
+        return Circumstances(is_mild=self.saw_first, is_informed=self.knew_first)
 
     def after(self, first: _Doubtful) -> _Doubtful:
         """The same as a retry of another, as much as the client knows of that now."""
         return replace(self, knew_first=first.looked, saw_first=first.was_shown)
 
 
+class _Pair(NamedTuple):
+    """Two charges or subscriptions of one intent, by their ids, of which one may still be paid;
+    ``root`` is the first object of their chain."""
+
+    root: str
+    earlier: str
+    later: str
+    evidence: tuple[Evidence, ...]
+
+
+def has_acted(call: Call, charge: Charge | None) -> bool:
+    """Whether a call has changed anything; ``charge`` is the one that it is about, if there is
+    one."""
+    if call.events:
+        return True
+    # A refund that its provider has not answered has moved nothing yet, and is made for all that.
+    reserved = () if charge is None else charge.reserved or ()
+    return any(refund.added == call.at for refund in reserved)
+
+
 def _doubtful(call: Call) -> _Doubtful:
     """A call that is in doubt, or may be once its answer has ended."""
-    # A refund that its provider has not answered is not shown yet, and made for all that.
-    reserved = call.charge.reserved if call.charge is not None else None
     return _Doubtful(
         entry=call.entry,
         at=call.at,
@@ -108,7 +129,7 @@ def _doubtful(call: Call) -> _Doubtful:
         asked=asked_of(call),
         intent=intent_of(call),
         evidence=evidence_of(call),
-        has_acted=bool(call.events) or any(refund.added == call.at for refund in reserved or ()),
+        has_acted=has_acted(call, call.charge),
         is_repeat=call.is_repeat,
         root=call.subject,
         is_settled=call.doubt is not None,
@@ -121,11 +142,12 @@ class Doubts:
     """The calls in doubt of a sandbox. ``charge_of`` gives a charge as it now is, ``payments_of`` a
     subscription's.
 
-    ``_calls`` are those in doubt or under way, by entry. Of an answer under way ``_looks`` are the
-    calls whose end it shows, ``_sought`` those among them that it was asked for. ``_misled`` are
-    the objects of which the client was shown an earlier state, or cannot know that they moved.
-    ``_pairs`` are two charges of one intent of which one waits for its payer, by the id of either:
-    the root of their chain, both ids, and the evidence."""
+    ``_calls`` are those in doubt or under way, by entry; one that is acted on later has none yet,
+    and is there by the number, below 0, under which it waits. Of an answer under way ``_looks`` are
+    the calls whose end it shows, ``_sought`` those among them that it was asked for. ``_misled``
+    are the objects of which the client was shown an earlier state, or cannot know that they moved.
+    ``_pairs`` are two charges of one intent of which one waits for its payer, by the id of
+    either."""
 
     _ledger: Ledger
     _charge_of: Callable[[str], Charge | None]
@@ -134,26 +156,26 @@ class Doubts:
     _looks: Recent[int, tuple[int, ...]] = memory(_MOST)
     _sought: Recent[int, tuple[int, ...]] = memory(_MOST)
     _misled: Recent[str, None] = memory(_MOST)
-    _pairs: Recent[str, tuple[str, str, str, tuple[Evidence, ...]]] = memory(_MOST)
+    _pairs: Recent[str, _Pair] = memory(_MOST)
 
     def open(self) -> list[tuple[str | None, Evidence]]:
         """The calls whose end the client does not know yet, each with the id of what it is about or
         has made."""
         return [
-            (one.subject, one.evidence)
-            for one in self._calls.values()
-            if one.is_settled and not one.looked
+            (doubtful.subject, doubtful.evidence)
+            for doubtful in self._calls.values()
+            if doubtful.is_settled and not doubtful.looked
         ]
 
     @property
     def under_way(self) -> int:
         """How many calls that move money wait for the end of their answer."""
-        return sum(not one.is_settled for one in self._calls.values())
+        return sum(not doubtful.is_settled for doubtful in self._calls.values())
 
     def called(self, call: Call) -> None:
         """A call was decided: judge it as a retry, or note what its answer shows."""
         if call.is_late:
-            self._mislead(call)
+            self._note_late_answer(call)
         elif self._misled and call.is_ours and call.doubt is None and call.op not in MONEY:
             # A later look has shown the truth.
             self._misled.pop(call.subject or _ALL, None)
@@ -173,19 +195,22 @@ class Doubts:
     def moved(self, event: Event) -> None:
         """Time or a payer has moved a charge, or a subscription has made one: the second of a pair
         may have been paid by that."""
-        charge = self._charge_of(event.subject_id) if self._pairs else None
+        if not self._pairs:
+            return
+        charge = self._charge_of(event.subject_id)
         if charge is None:
             return
-        kind = "charge" if charge.subscription_id is None else "subscription"
-        pair = self._pairs.get(charge.subscription_id or charge.charge_id)
-        if pair is None:
-            return
-        root, earlier, later, both = pair
-        if self._hold_money(earlier, later):
+        # Of subscriptions the pair is the two of them, whichever of their payments has moved.
+        kind, paid_for = "charge", charge.charge_id
+        if charge.subscription_id is not None:
+            kind, paid_for = "subscription", charge.subscription_id
+        pair = self._pairs.get(paid_for)
+        if pair is not None and self._hold_money(pair.earlier, pair.later):
             paid = Evidence(f"{event.subject_id}: the charge is {event.after}")
-            self._ledger.add("double-charge", event.at, (*both, paid), **{kind: root})
-            self._pairs.pop(earlier, None)
-            self._pairs.pop(later, None)
+            lines = (*pair.evidence, paid)
+            self._ledger.add("double-charge", event.at, lines, **{kind: pair.root})
+            self._pairs.pop(pair.earlier, None)
+            self._pairs.pop(pair.later, None)
 
     def ended(self, entry: int, doubt: UncertainResult | None) -> None:
         """The answer of an open call has ended, whole or in doubt."""
@@ -201,14 +226,19 @@ class Doubts:
             self._paid_at_once(doubtful)
             return
         # One that has not been acted on has no place in the journal yet.
-        evidence = Evidence(f"{doubtful.asked}: {doubt.value}", entry if entry > 0 else None)
+        journal_entry = entry if entry > 0 else None
+        evidence = Evidence(f"{doubtful.asked}: {doubt.value}", journal_entry)
         self._calls[entry] = doubtful = replace(doubtful, is_settled=True, evidence=evidence)
-        if self._was_retried(doubtful):
+        if doubtful.retries:
+            self._judge_retries(doubtful)
+            # It was sent again: what may still be in doubt is the retry.
             del self._calls[entry]
 
     def heard(self, subject: str) -> None:
         """The client has heard of an object: a receiver took a webhook about it."""
-        self._look_at([entry for entry, one in self._calls.items() if one.subject == subject])
+        self._look_at(
+            [entry for entry, doubtful in self._calls.items() if doubtful.subject == subject]
+        )
 
     def is_about(self, charge_id: str) -> bool:
         """Whether the client is in doubt about a charge, or saw an earlier state: then it cannot
@@ -226,10 +256,8 @@ class Doubts:
 
     def is_held_up(self, operations: Collection[str]) -> bool:
         """Whether a call of one of these operations has come that is acted on later."""
-        return any(
-            waited_as < 0 and doubtful.intent.op in operations
-            for waited_as, doubtful in self._calls.items()
-        )
+        waiting = [doubtful for number, doubtful in self._calls.items() if number < 0]
+        return any(doubtful.intent.op in operations for doubtful in waiting)
 
     def finish(self, at: Micros) -> None:
         """The story has ended: calls of the next one are not retries. Answers on their way are
@@ -253,12 +281,10 @@ class Doubts:
         payments = [figures_of(charge, at) for charge in self._payments(doubtful.subject)]
         # Who has given it back, or has begun to, owes the customer nothing.
         if any(figures.net > figures.refunding for figures in payments):
-            kind = doubtful.intent.op.partition(".")[0]
-            self._ledger.add(
-                "doubt-left-open", at, (doubtful.evidence,), **{kind: doubtful.subject}
-            )
+            about = {doubtful.intent.kind: doubtful.subject}
+            self._ledger.add("doubt-left-open", at, (doubtful.evidence,), **about)
 
-    def _mislead(self, call: Call) -> None:
+    def _note_late_answer(self, call: Call) -> None:
         """An answer has shown an earlier state: what the client does now is not its mistake. Who
         has looked for a call in doubt, and was not shown it, may send it again."""
         self._misled.put(call.subject or _ALL, None)
@@ -271,26 +297,32 @@ class Doubts:
         """A call that moves money: judge it beside those of the same intent that are in doubt, and
         remember it if it may be in doubt itself."""
         new = _doubtful(call)
-        # What is known of it since it arrived: it may have been asked again before it was acted on.
-        waited = self._calls.pop(call.waited_as, new)
-        new = replace(new, retries=waited.retries, looked=waited.looked, was_shown=waited.was_shown)
+        waited = self._calls.pop(call.waited_as, None)
+        if waited is not None:
+            # It may have been asked again, or looked for, before it was acted on.
+            new = replace(
+                new, retries=waited.retries, looked=waited.looked, was_shown=waited.was_shown
+            )
         for entry, doubtful in list(self._calls.items()):
             if call.at - doubtful.at >= WINDOW:
                 # What is paid daily is paid again.
                 del self._calls[entry]
-            elif not doubtful.intent.is_same(new.intent):
-                pass
-            elif doubtful.is_settled:
-                self._retried(doubtful, new.after(doubtful))
+                continue
+            if not doubtful.intent.is_same(new.intent):
+                continue
+            retry = new.after(doubtful)
+            if doubtful.is_settled:
+                self._judge_retry(doubtful, retry)
                 # A third call is a retry of the second; all are about the first.
                 new = replace(new, root=doubtful.root or new.root)
                 del self._calls[entry]
             elif len(doubtful.retries) < _MOST:
-                retries = (*doubtful.retries, new.after(doubtful))
-                self._calls[entry] = replace(doubtful, retries=retries)
-        if call.doubt is not None and self._was_retried(new):
-            return
-        if call.doubt is not None or call.is_open:
+                # The answer may still arrive: then this is no retry.
+                self._calls[entry] = replace(doubtful, retries=(*doubtful.retries, retry))
+        if call.doubt is not None and new.retries:
+            # It was sent again while it waited: what may still be in doubt is the retry.
+            self._judge_retries(new)
+        elif call.doubt is not None or call.is_open:
             self._calls.put(call.entry, new)
         else:
             self._paid_at_once(new)
@@ -303,59 +335,56 @@ class Doubts:
             return
         for later in self._retries(first):
             if later.subject is None or later.subject == subject:
+                # One of them has made nothing, or both are one charge.
                 continue
-            if later.intent.reference != reference or self._pay_parts(subject, later.subject):
+            # Of one intent are also two of which one has no reference.
+            is_same_order = later.intent.reference == reference
+            if not is_same_order or self._are_unlike(subject, later.subject):
                 continue
             if self._hold_money(subject, later.subject):
                 both = first.evidence, later.evidence
                 self._ledger.add("paid-at-once-twice", later.at, both, reference=reference)
 
-    def _pay_parts(self, *ids: str) -> bool:
+    def _are_unlike(self, earlier: str, later: str) -> bool:
         """Whether two charges name different payers, or say of different things what they are for:
         the customers of one table, with one test card. Two clicks are alike in all."""
-        charges = [charge for one in ids if (charge := self._charge_of(one)) is not None]
-        likenesses = {
-            (
-                charge.email,
-                charge.customer_id,
-                charge.payer,
-                charge.reference,
-                charge.descriptor,
-                charge.capture,
-                str(charge.metadata),
-            )
-            for charge in charges
-        }
-        return len(likenesses) > 1
+        charge, other = self._charge_of(earlier), self._charge_of(later)
+        if charge is None or other is None:
+            # Of subscriptions nothing more is known than that they have one intent.
+            return False
+        return _likeness(charge) != _likeness(other)
 
-    def _was_retried(self, doubtful: _Doubtful) -> bool:
-        """Judge what came while a call was under way that is in doubt now; whether anything did."""
+    def _judge_retries(self, doubtful: _Doubtful) -> None:
+        """Judge what came while a call was under way that is in doubt now."""
         for later in self._retries(doubtful):
-            self._retried(doubtful, later)
-        return bool(doubtful.retries)
+            self._judge_retry(doubtful, later)
 
-    def _retried(self, first: _Doubtful, later: _Doubtful) -> None:
+    def _judge_retry(self, first: _Doubtful, later: _Doubtful) -> None:
         """Judge a call that was sent again while it was in doubt: what it cost, then whether the
         client had looked before, or was told that it may try again."""
         both = first.evidence, later.evidence
-        op, subject = later.intent.op, first.root or later.subject
-        kind = op.partition(".")[0]
-        made = {call.subject for call in (first, later) if call.subject is not None}
-        if op == "charge.create":
-            self._charged_again(first, later, both)
-        elif op == "subscription.create" and not first.looked:
-            # Who has seen the first and makes another may want two.
-            self._charged_again(first, later, both)
-        elif op == "batch.create" and len(made) > 1:
-            self._ledger.add(
-                "batch-sent-twice", later.at, both, later.circumstances, batch=first.root
-            )
-        elif op == "charge.refund" and not first.looked and self._gave_both(first, later):
-            self._ledger.add("double-refund", later.at, both, charge=subject)
+        subject = first.root or later.subject
+        match later.intent.op:
+            case "charge.create":
+                self._charged_again(first, later, both)
+            case "subscription.create" if not first.looked:
+                # Who has seen the first and makes another may want two.
+                self._charged_again(first, later, both)
+            case "charge.refund" if not first.looked and self._both_refunded(first, later):
+                # Here too: who has seen the first refund may mean a second one.
+                self._ledger.add("double-refund", later.at, both, charge=subject)
+            case "batch.create" if _made_two(first, later):
+                self._ledger.add(
+                    "batch-sent-twice", later.at, both, later.circumstances, batch=first.root
+                )
+            case _:
+                # A second capture or void has no effect: the state of the charge forbids it.
+                pass
         is_blind = not first.looked and not first.may_retry
         # A repeat was given the first answer again: with an idempotency key that is the right way.
         if is_blind and not later.is_repeat:
-            self._ledger.add("blind-retry", later.at, both, operation=op, **{kind: subject})
+            about = {"operation": later.intent.op, later.intent.kind: subject}
+            self._ledger.add("blind-retry", later.at, both, **about)
 
     def _charged_again(
         self, first: _Doubtful, again: _Doubtful, both: tuple[Evidence, ...]
@@ -367,23 +396,24 @@ class Doubts:
             return
         # Who saw the first and pays again may mean a second payment: a deposit, then the balance.
         # Only two that are alike in all are worth a look.
-        if again.saw_first and self._pay_parts(earlier, later):
+        if again.saw_first and self._are_unlike(earlier, later):
             return
-        root, kind = first.root or earlier, first.intent.op.partition(".")[0]
+        root = first.root or earlier
         if self._hold_money(earlier, later):
-            self._ledger.add("double-charge", again.at, both, again.circumstances, **{kind: root})
+            about = {first.intent.kind: root}
+            self._ledger.add("double-charge", again.at, both, again.circumstances, **about)
             return
         if again.saw_first:
             # It saw that the first was not paid.
             return
-        pair = root, earlier, later, both
-        for one in (earlier, later):
-            charge = self._charge_of(one)
+        pair = _Pair(root, earlier, later, both)
+        for made in (earlier, later):
+            charge = self._charge_of(made)
             # A subscription, which may pay later, or a payment that waits for its payer.
             if charge is None or charge.status is ChargeState.PENDING_CHECKOUT:
-                self._pairs.put(one, pair)
+                self._pairs.put(made, pair)
 
-    def _gave_both(self, first: _Doubtful, later: _Doubtful) -> bool:
+    def _both_refunded(self, first: _Doubtful, later: _Doubtful) -> bool:
         """Whether both calls have made a refund, and none of the two has failed since."""
         charge = self._charge_of(first.subject or "")
         if charge is None or not first.has_acted or not later.has_acted:
@@ -397,12 +427,17 @@ class Doubts:
 
     def _hold_money(self, *ids: str) -> bool:
         """Whether each of some charges, or a payment of each of some subscriptions, holds money."""
-        return all(any(charge.status in HOLDING for charge in self._payments(one)) for one in ids)
+        for subject in ids:
+            if not any(charge.status in HOLDING for charge in self._payments(subject)):
+                return False
+        return True
 
     def _payments(self, subject: str) -> Iterable[Charge]:
         """The charge of that id, or the payments of the subscription of that id."""
         charge = self._charge_of(subject)
-        return self._payments_of(subject) if charge is None else (charge,)
+        if charge is not None:
+            return (charge,)
+        return self._payments_of(subject)
 
     def _look(self, call: Call) -> None:
         """A call has read or searched: note the calls in doubt whose end its answer shows, at once
@@ -419,6 +454,7 @@ class Doubts:
         """The client has learnt how some calls ended; of those ``sought`` by what it asked."""
         for entry in entries:
             doubtful = self._calls.get(entry)
+            # An answer may be on its way for longer than a call is remembered.
             if doubtful is not None:
                 was_shown = doubtful.was_shown or entry in sought
                 self._calls[entry] = replace(doubtful, looked=True, was_shown=was_shown)
@@ -433,16 +469,38 @@ class Doubts:
         return retries
 
     def _shows(self, call: Call, doubtful: _Doubtful) -> bool:
-        """Whether an answer lets the client see how a call in doubt has ended."""
-        subject, intent = doubtful.subject, doubtful.intent
-        if subject is not None and (call.subject == subject or subject.encode() in call.answer):
-            return True
+        """Whether an answer lets the client see how a call in doubt has ended: by the object that
+        it made, or by a search that finds none because there is none."""
+        subject = doubtful.subject
         if subject is not None:
+            if call.subject == subject or subject.encode() in call.answer:
+                return True
             charge = self._charge_of(subject)
             if charge is None or charge.status not in _UNDONE:
+                # It is there, and this answer does not show it.
                 return False
         # Nothing holds money: a search for it rightly finds nothing.
-        return _is_sought(call, intent)
+        return _is_sought(call, doubtful.intent)
+
+
+def _made_two(first: _Doubtful, later: _Doubtful) -> bool:
+    """Whether each of two calls has made an object of its own."""
+    if first.subject is None or later.subject is None:
+        return False
+    return first.subject != later.subject
+
+
+def _likeness(charge: Charge) -> tuple[object, ...]:
+    """What two clicks for one order have in common: who pays, for what, and how."""
+    return (
+        charge.email,
+        charge.customer_id,
+        charge.payer,
+        charge.reference,
+        charge.descriptor,
+        charge.capture,
+        str(charge.metadata),
+    )
 
 
 def _is_sought(call: Call, intent: Intent) -> bool:
@@ -451,7 +509,9 @@ def _is_sought(call: Call, intent: Intent) -> bool:
     if _SEARCHES.get(intent.op) != call.op:
         return False
     sought = call.request.get("reference")
-    return sought is None or intent.reference is None or str(sought) == intent.reference
+    if sought is None or intent.reference is None:
+        return True
+    return str(sought) == intent.reference
 
 
 def _asks_for(call: Call, doubtful: _Doubtful) -> bool:
@@ -464,6 +524,7 @@ def _asks_for(call: Call, doubtful: _Doubtful) -> bool:
     if doubtful.subject.encode() not in call.answer:
         return False
     if call.op == "batch.search":
+        # Batches have no reference: who looks for one names its description.
         return bool(call.request.get("description"))
     sought, reference = call.request.get("reference"), doubtful.intent.reference
     return reference is not None and str(sought) == reference and _is_sought(call, doubtful.intent)

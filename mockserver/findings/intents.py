@@ -51,6 +51,11 @@ class Intent:
     reference: str | None
     plan: str | None = None
 
+    @property
+    def kind(self) -> str:
+        """The kind of object that the operation is about: ``charge`` of ``charge.refund``."""
+        return self.op.partition(".")[0]
+
     def is_same(self, other: Intent) -> bool:
         """Whether both want the same: operation, source, amount, currency, plan, and no two
         different references."""

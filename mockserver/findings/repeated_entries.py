@@ -8,6 +8,7 @@ up again, or a shop that looks nobody up.
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.charge import Charge
@@ -25,14 +26,22 @@ MOST_ROWS = 1_000
 _MOST_CUSTOMERS = 256
 
 
+class _Row(NamedTuple):
+    """The newest row by which a method pays for a reference: when it came, and its digest."""
+
+    at: Micros
+    digest: bytes
+    evidence: Evidence
+
+
 @mutable
 class RepeatedEntries:
     """The rows and customers of one sandbox that came last. They are digested, as they may hold
-    what nobody should keep: ``_rows`` has when a method paid for a reference, and the digest of the
-    whole row."""
+    what nobody should keep: ``_rows`` by method and reference, ``_customers`` by reference and
+    address."""
 
     _ledger: Ledger
-    _rows: Recent[bytes, tuple[Micros, bytes, Evidence]] = memory(MOST_ROWS)
+    _rows: Recent[bytes, _Row] = memory(MOST_ROWS)
     _customers: Recent[bytes, Evidence] = memory(_MOST_CUSTOMERS)
 
     def called(self, call: Call) -> None:
@@ -52,16 +61,16 @@ class RepeatedEntries:
             if not reference:
                 continue
             evidence = evidence_of(call, f"line {number} of the batch")
-            paid_for, row = digest("paid for", method, reference), digest("row", line)
-            known = self._rows.get(paid_for)
-            self._rows.put(paid_for, (call.at, row, evidence))
-            if known is None:
+            row = _Row(call.at, digest("row", line), evidence)
+            paid_for = digest("paid for", method, reference)
+            before = self._rows.get(paid_for)
+            self._rows.put(paid_for, row)
+            if before is None or before.digest != row.digest:
+                # Another amount for the same reference may be the rest of it.
                 continue
-            at, row_before, evidence_before = known
-            if row == row_before and call.at - at < WINDOW:
-                self._ledger.add(
-                    "batch-row-repeated", call.at, (evidence_before, evidence), batch=call.subject
-                )
+            if row.at - before.at < WINDOW:
+                lines = (before.evidence, row.evidence)
+                self._ledger.add("batch-row-repeated", call.at, lines, batch=call.subject)
 
     def row_charged(self, charge: Charge) -> None:
         """A row was charged: one that was declined may well be sent again."""
@@ -93,5 +102,7 @@ def _rows_of(call: Call) -> Iterator[tuple[int, str]]:
 
 
 def _cells_of(line: str) -> list[str]:
-    """The four cells of a row: the payment method, the amount, the currency and the reference."""
-    return [cell.strip() for cell in [*line.split(",", 3), "", "", ""][:4]]
+    """The four cells of a row: the payment method, the amount, the currency and the reference. One
+    that is missing is empty: a row that cannot be read is judged when the batch is carried out."""
+    cells = [*line.split(",", 3), "", "", ""]
+    return [cell.strip() for cell in cells[:4]]

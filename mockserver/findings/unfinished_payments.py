@@ -23,11 +23,13 @@ from mockserver.domain.facts import MOVES, Call
 from mockserver.domain.reading import number_of
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeEvent, ChargeState, Event, Subject
-from mockserver.findings.doubts import HOLDING, Doubts
+from mockserver.findings.doubts import HOLDING, Doubts, has_acted
 from mockserver.findings.intents import evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 _MOST = 10_000
+"""Charges that are remembered of those that are held, or wait for their payer."""
+
 _MOST_SHORT = 256
 """Charges that are remembered of the rare kinds."""
 
@@ -35,6 +37,7 @@ _OF_AUTHORISATIONS = ("charge.capture", "charge.void")
 """What a client does with an authorisation in time."""
 
 _UNDONE = frozenset({ChargeEvent.VOIDED, ChargeEvent.PARTLY_REFUNDED, ChargeEvent.FULLY_REFUNDED})
+"""What a client does that has noticed a partial approval, and does not want it."""
 
 
 @record
@@ -45,6 +48,16 @@ class _Short:
     currency: str
     reference: str | None
     evidence: Evidence
+
+    def may_want(self, charge: Charge, wanted: Decimal) -> bool:
+        """Whether a charge of so much is for what is missing: the whole of it, or a part of it for
+        the same order. Without a reference the amount alone tells what it is for."""
+        if charge.currency != self.currency:
+            return False
+        if wanted == self.missing:
+            return True
+        is_same_order = self.reference is not None and self.reference == charge.reference
+        return is_same_order and wanted < self.missing
 
 
 @mutable
@@ -94,6 +107,7 @@ class UnfinishedPayments:
         if call.op == "charge.capture":
             self._taken(call, charge.charge_id)
         elif call.op == "charge.create":
+            # Another charge does not name the one that was to be cancelled.
             for charge_id in list(self._to_cancel):
                 if _is_same_order(charge, self._charge_of(charge_id)):
                     self._taken(call, charge_id)
@@ -111,26 +125,41 @@ class UnfinishedPayments:
 
     def moved(self, event: Event) -> None:
         """Time, a provider or a payer has moved a charge: what was open may be done, or lapsed."""
+        charge_id = event.subject_id
         if event.after == ChargeState.AUTHORISED:
-            self.visited(event.subject_id)
-            made = self._visited.pop(event.subject_id, None)
-            who = "its provider" if event.before == ChargeState.PENDING else "the payer"
-            self._authorised.put(
-                event.subject_id, made or Evidence(f"{event.subject_id}: authorised by {who}")
-            )
+            self._authorised_later(event)
             return
-        evidence = self._authorised.get(event.subject_id)
-        has_expired = event.what == ChargeEvent.EXPIRED
-        if has_expired and self._doubts.is_held_up(_OF_AUTHORISATIONS):
-            self._doubts.mislead(event.subject_id)
-        elif has_expired and evidence is not None:
-            expired = Evidence(f"{event.subject_id}: the authorisation expired")
-            self._ledger.add(
-                "authorisation-forgotten", event.at, (evidence, expired), charge=event.subject_id
-            )
-        self._forget(event.subject_id)
+        if event.what == ChargeEvent.EXPIRED:
+            self._expired(event)
+        self._forget(charge_id)
         if event.after not in HOLDING:
-            self._short.pop(event.subject_id, None)
+            self._short.pop(charge_id, None)
+
+    def _authorised_later(self, event: Event) -> None:
+        """A charge was authorised after its call: by its provider, or by its payer. The line about
+        a challenge says most of it; of others there is none yet."""
+        charge_id = event.subject_id
+        # Who has confirmed it has been to the page.
+        self.visited(charge_id)
+        evidence = self._visited.pop(charge_id, None)
+        if evidence is None:
+            who = "its provider" if event.before == ChargeState.PENDING else "the payer"
+            evidence = Evidence(f"{charge_id}: authorised by {who}")
+        self._authorised.put(charge_id, evidence)
+
+    def _expired(self, event: Event) -> None:
+        """An authorisation has lapsed: the client has forgotten it, unless it was about to act on
+        one and a rule holds that call up."""
+        charge_id = event.subject_id
+        if self._doubts.is_held_up(_OF_AUTHORISATIONS):
+            self._doubts.mislead(charge_id)
+            return
+        evidence = self._authorised.get(charge_id)
+        if evidence is not None:
+            expired = Evidence(f"{charge_id}: the authorisation expired")
+            self._ledger.add(
+                "authorisation-forgotten", event.at, (evidence, expired), charge=charge_id
+            )
 
     def visited(self, charge_id: str) -> None:
         """The payer has come to the page of a challenge: the client has sent it there, and what
@@ -190,7 +219,11 @@ class UnfinishedPayments:
         if charge.status is ChargeState.FAILED or not (self._short or call.is_partial):
             return
         wanted = number_of(call.request.get("amount"))
-        if wanted is None or self._complete(charge, wanted):
+        if wanted is None:
+            # Nothing says how much the client asked for.
+            return
+        if self._complete(charge, wanted):
+            # What a partial approval of the rest still lacks is remembered with the first one.
             return
         if call.is_partial and charge.amount < wanted:
             line = evidence_of(call, f"approved for {charge.amount} {charge.currency} only")
@@ -198,21 +231,17 @@ class UnfinishedPayments:
             self._short.put(charge.charge_id, short)
 
     def _complete(self, charge: Charge, wanted: Decimal) -> bool:
-        """Whether a charge was asked for what another one lacks: the whole of it, or a part of it
-        for its order."""
+        """Whether a charge was asked for what another one lacks: then less is missing of that."""
         for charge_id, short in self._short.items():
-            if charge.currency != short.currency:
+            if not short.may_want(charge, wanted):
                 continue
-            has_order = short.reference is not None and short.reference == charge.reference
-            is_part = wanted < short.missing and has_order
-            # Without a reference the amount alone tells what it is for.
-            if wanted == short.missing or is_part:
-                missing = short.missing - charge.amount
-                if missing > 0:
-                    self._short[charge_id] = replace(short, missing=missing)
-                else:
-                    del self._short[charge_id]
-                return True
+            # It may itself have been approved for less than was wanted.
+            missing = short.missing - charge.amount
+            if missing > 0:
+                self._short[charge_id] = replace(short, missing=missing)
+            else:
+                del self._short[charge_id]
+            return True
         return False
 
     def _cancelled(self, call: Call, charge_id: str) -> None:
@@ -220,31 +249,33 @@ class UnfinishedPayments:
         was to be cancelled, and no money may be taken for it any more. One that the state of the
         charge forbade was no cancellation: the client had that wrong."""
         charge = self._charge_of(charge_id)
+        # This call says anew whether the order is to be cancelled.
         self._to_cancel.pop(charge_id, None)
         if charge is None or charge.status not in HOLDING:
+            # It holds nothing that could be given back.
             return
         amount = number_of(call.request.get("amount"))
+        # A refund without an amount gives back all.
         is_whole = call.op == "charge.void" or amount is None or amount == charge.amount
-        # A refund that waits for its provider is on its way.
-        is_reserved = any(refund.added == call.at for refund in charge.reserved or ())
-        has_begun = bool(call.events) or is_reserved
         is_forbidden = call.code == Code.INVALID_CHARGE_STATUS
-        if is_whole and not has_begun and not is_forbidden:
+        if is_whole and not is_forbidden and not has_acted(call, charge):
             self._to_cancel.put(charge_id, evidence_of(call))
 
     def _taken(self, call: Call, charge_id: str) -> None:
         """Money is taken although the payment was to be cancelled, and has not been."""
         evidence = self._to_cancel.pop(charge_id, None)
         charge = self._charge_of(charge_id)
-        if evidence is not None and charge is not None and charge.status in HOLDING:
-            self._ledger.add(
-                "charged-after-cancel", call.at, (evidence, evidence_of(call)), charge=charge_id
-            )
+        if evidence is None or charge is None or charge.status not in HOLDING:
+            # It was not to be cancelled, or it has failed, lapsed or been given back meanwhile.
+            return
+        lines = (evidence, evidence_of(call))
+        self._ledger.add("charged-after-cancel", call.at, lines, charge=charge_id)
 
 
 def _is_same_order(new: Charge, known: Charge | None) -> bool:
     """Whether two charges pay the same: one order, as far as its reference says, at one price."""
-    if known is None or known.charge_id == new.charge_id or new.reference is None:
+    if known is None or known.charge_id == new.charge_id:
         return False
-    is_same_price = (new.currency, new.amount) == (known.currency, known.amount)
-    return new.reference == known.reference and is_same_price
+    if new.reference is None or new.reference != known.reference:
+        return False
+    return new.currency == known.currency and new.amount == known.amount

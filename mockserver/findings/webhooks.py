@@ -22,6 +22,7 @@ the truth.
 """
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from mockserver.domain.bounded_cache import Recent, memory
 from mockserver.domain.clock import MINUTE, SECOND, Micros
@@ -39,7 +40,7 @@ _MOST = 256
 _REPEAT: Micros = MINUTE
 """How long after a second copy an operation may come because of it."""
 
-_EVENTS = {
+_EVENT_OF = {
     "charge.capture": ChargeEvent.CAPTURED,
     "charge.void": ChargeEvent.VOIDED,
     "charge.refund": ChargeEvent.PARTLY_REFUNDED,
@@ -50,7 +51,8 @@ _EVENTS = {
 @record
 class _Copies:
     """An event that was taken: ``first_at`` and ``repeated_at`` are the newest journal entries when
-    its first and its newest copy went out, ``repeated`` is when that was taken."""
+    its first and its newest copy went out, ``repeated`` is when that was taken. ``evidence`` is of
+    the first, ``repeat`` of the newest."""
 
     first_at: int
     evidence: Evidence
@@ -80,6 +82,20 @@ class _Refusal:
     evidence: Evidence
 
 
+class _Forgery(NamedTuple):
+    """A forged webhook that was answered 2xx."""
+
+    delivery_id: str
+    evidence: Evidence
+
+
+class _Report(NamedTuple):
+    """The state of a charge that a webhook has told, and that was no longer true."""
+
+    state: str
+    evidence: Evidence
+
+
 @mutable
 class Webhooks:
     """The webhooks of one sandbox that were tried.
@@ -94,12 +110,12 @@ class Webhooks:
     _doubts: Doubts
     _taken: Recent[str, _Copies] = memory(_MOST)
     _repeated: Recent[str, _Copies] = memory(_MOST)
-    _reported: Recent[str, tuple[str, Evidence]] = memory(_MOST)
+    _reported: Recent[str, _Report] = memory(_MOST)
     _sent: Recent[str, int] = memory(_MOST)
     _seen: Recent[str, int] = memory(_MOST)
     _refused: Recent[str, _Refusal] = memory(_MOST)
     _moves: Recent[int, _Move] = memory(_MOST)
-    _forged: Recent[str, tuple[str, Evidence]] = memory(_MOST)
+    _forged: Recent[str, _Forgery] = memory(_MOST)
 
     def called(self, call: Call) -> None:
         """A call was decided: judge what it does about webhooks that came, or are under way."""
@@ -115,7 +131,7 @@ class Webhooks:
         """A call was refused for the state of its charge: a webhook may have told another one. A
         client in doubt about the charge could not know its state, whatever it was told."""
         subject = call.subject or ""
-        if call.op not in _EVENTS or self._doubts.is_about(subject):
+        if call.op not in _EVENT_OF or self._doubts.is_about(subject):
             return
         seen = self._seen.get(subject, 0)
         self._refused.put(subject, _Refusal(call.entry, seen, call.op, evidence_of(call)))
@@ -125,18 +141,21 @@ class Webhooks:
         """Money was moved while webhooks are known: it may repeat what was done upon one."""
         is_declined = call.charge is not None and call.charge.status is ChargeState.FAILED
         is_answered = call.is_ours and call.code is None and call.doubt is None
-        move = _Move(
-            call.entry, intent_of(call), evidence_of(call), is_answered and not is_declined
-        )
-        repeated = self._repeated
-        # Copies that came too long ago explain nothing any more.
-        while repeated:
-            oldest = next(iter(repeated))
-            if call.at - repeated[oldest].repeated <= _REPEAT:
-                break
-            del repeated[oldest]
-        self._judge_repeat(repeated, move, call.at)
+        has_gone_well = is_answered and not is_declined
+        move = _Move(call.entry, intent_of(call), evidence_of(call), has_gone_well)
+        if self._repeated:
+            self._forget_repeats(call.at)
+            self._judge_repeat(self._repeated, move, call.at, is_held=False)
         self._moves.put(move.entry, move)
+
+    def _forget_repeats(self, now: Micros) -> None:
+        """Forget the events whose newest copy came too long ago to explain what the client does
+        now. The oldest are the first."""
+        while self._repeated:
+            event_id, copies = next(iter(self._repeated.items()))
+            if now - copies.repeated <= _REPEAT:
+                return
+            del self._repeated[event_id]
 
     def sent(self, delivery_id: str, entry: int) -> None:
         """A webhook goes out, after a journal entry: what the client does while it takes it comes
@@ -160,41 +179,47 @@ class Webhooks:
         """The client's receiver has taken a webhook, genuine or not."""
         delivery, subject = tried.delivery, tried.delivery.message.subject_id
         if not tried.is_genuine:
-            has_signature = delivery.content.signature is not None
-            fault = "did not fit its body" if has_signature else "was missing"
-            line = f"{evidence.line}, though its header X-Payfurl-Signature {fault}"
-            forged, about = replace(evidence, line=line), {"webhook": delivery.delivery_id}
-            # A warning as long as nothing shows belief.
-            seen = Circumstances(is_mild=True)
-            self._ledger.add("forged-webhook-accepted", tried.at, (forged,), seen, **about)
-            self._took_forged(tried, forged, began)
+            self._took_forgery(tried, evidence, began)
         elif subject is not None:
+            # Whatever a forgery said of it before, the client now knows the truth.
             self._forged.pop(subject, None)
-        self._took(delivery.message_id, evidence, began, tried.at)
+        self._took_copy(delivery.message_id, evidence, began, tried.at)
         if state is not None:
-            self._reports(delivery, state, began, tried.at)
+            self._took_report(delivery, state, began, tried.at)
 
     def _judge_receiver(self, tried: WebhookTry, evidence: Evidence) -> None:
         """Judge whether the client's receiver has lost a webhook, or was slow to answer it."""
-        delivery, about = tried.delivery, {"webhook": tried.delivery.delivery_id}
+        delivery = tried.delivery
         is_given_up = delivery.state is DeliveryState.GIVEN_UP
         # To refuse a forgery, or what a scenario has altered, is right.
         is_ordinary = delivery.content.is_ordinary and tried.is_genuine
         if is_given_up and is_ordinary:
-            self._ledger.add("webhook-lost", tried.at, (evidence,), **about)
+            self._ledger.add("webhook-lost", tried.at, (evidence,), webhook=delivery.delivery_id)
         latency = delivery.tries[-1].latency
         if latency > self._ledger.policy.slow_receiver:
             slow = replace(evidence, line=f"{evidence.line} after {latency / SECOND:.1f} s")
-            self._ledger.add("webhook-slow", tried.at, (slow,), **about)
+            self._ledger.add("webhook-slow", tried.at, (slow,), webhook=delivery.delivery_id)
 
-    def _took_forged(self, tried: WebhookTry, evidence: Evidence, began: int) -> None:
+    def _took_forgery(self, tried: WebhookTry, evidence: Evidence, began: int) -> None:
         """A forgery was answered 2xx. That alone is no belief: it may be stored, or be a hint that
         the object is to be read. What is done with the object without a look at it shows belief,
         also while the receiver still holds the webhook."""
-        subject = tried.delivery.message.subject_id
+        delivery, subject = tried.delivery, tried.delivery.message.subject_id
+        fault = "was missing" if delivery.content.signature is None else "did not fit its body"
+        line = f"{evidence.line}, though its header X-Payfurl-Signature {fault}"
+        forged = replace(evidence, line=line)
+        self._ledger.add(
+            "forged-webhook-accepted",
+            tried.at,
+            (forged,),
+            # A warning as long as nothing shows belief.
+            Circumstances(is_mild=True),
+            webhook=delivery.delivery_id,
+        )
         if subject is None or self._seen.get(subject, 0) > began:
+            # Nothing can be done with it, or it was read since: then all rests on the truth.
             return
-        self._forged.put(subject, (tried.delivery.delivery_id, evidence))
+        self._forged.put(subject, _Forgery(delivery.delivery_id, forged))
         for move in list(self._moves.values()):
             if move.entry > began and subject in move.intent.sources:
                 self._believed(subject, tried.at, move.evidence)
@@ -204,11 +229,14 @@ class Webhooks:
         objects, or looks at one, and then knows the truth."""
         if call.op in MONEY:
             self._believed(call.subject or "", call.at, evidence_of(call))
-        elif call.doubt is None:
-            # An answer that has arrived, and may be a list that shows several.
-            for subject in list(self._forged):
-                if subject == call.subject or subject.encode() in call.answer:
-                    del self._forged[subject]
+            return
+        if call.doubt is not None:
+            # Of an answer that did not arrive the client has learnt nothing.
+            return
+        for subject in list(self._forged):
+            # It may be a list, which shows several.
+            if subject == call.subject or subject.encode() in call.answer:
+                del self._forged[subject]
 
     def disproved(self, subjects: Collection[str] | None, at: Micros) -> None:
         """What the shop believes of these objects, or of any, is not true: so it has believed the
@@ -219,13 +247,12 @@ class Webhooks:
 
     def _believed(self, subject: str, at: Micros, act: Evidence | None) -> None:
         """The forgery about an object, if there is one, was believed, as an act shows."""
-        forged = self._forged.pop(subject, None)
-        if forged is not None:
-            delivery_id, evidence = forged
-            lines = (evidence, act)
-            self._ledger.worsen("forged-webhook-accepted", at, lines, webhook=delivery_id)
+        forgery = self._forged.pop(subject, None)
+        if forgery is not None:
+            lines = (forgery.evidence, act)
+            self._ledger.worsen("forged-webhook-accepted", at, lines, webhook=forgery.delivery_id)
 
-    def _reports(self, delivery: Delivery, state: str, began: int, at: Micros) -> None:
+    def _took_report(self, delivery: Delivery, state: str, began: int, at: Micros) -> None:
         """A webhook that was taken tells the state of a charge, which may have moved on since."""
         charge_id, reported = delivery.message.subject_id, delivery.reports
         if charge_id is None or reported is None:
@@ -237,14 +264,14 @@ class Webhooks:
         what = f"{delivery.message.event_type} {charge_id}"
         line = f"{what}: reported {reported}, the charge was {state}"
         evidence = Evidence(line, delivery.entry, delivery.delivery_id)
-        self._reported.put(charge_id, (reported, evidence))
-        refused = self._refused.get(charge_id)
+        self._reported.put(charge_id, _Report(reported, evidence))
+        refusal = self._refused.get(charge_id)
         # A call that was refused while the receiver held the webhook, which is heard of only now;
         # but not if the client has read the charge in between.
-        if refused is not None and refused.seen <= began < refused.entry:
+        if refusal is not None and refusal.seen <= began < refusal.entry:
             self._judge_belief(charge_id, at)
 
-    def _took(self, event_id: str, evidence: Evidence, began: int, at: Micros) -> None:
+    def _took_copy(self, event_id: str, evidence: Evidence, began: int, at: Micros) -> None:
         """A copy of an event was taken: the first one, or one more. What the client did while it
         took that one is judged now, as a repeat of what it did before."""
         first = self._taken.get(event_id)
@@ -258,29 +285,23 @@ class Webhooks:
                 self._judge_repeat({event_id: copies}, move, at, is_held=True)
 
     def _judge_repeat(
-        self, repeated: Mapping[str, _Copies], again: _Move, at: Micros, *, is_held: bool = False
+        self, repeated: Mapping[str, _Copies], again: _Move, at: Micros, *, is_held: bool
     ) -> None:
-        """Whether a move repeats one that came between the two copies of an event. ``is_held``: it
-        came while the receiver held the second; a later one may have a reason of its own."""
-        if not repeated:
-            return
+        """Judge whether a move repeats one that came between the two copies of an event.
+        ``is_held``: it came while the receiver held the second; a later one may have a reason of
+        its own."""
         for first in self._moves.values():
             if not first.has_gone_well or not first.intent.is_same(again.intent):
                 continue
             for event_id, copies in repeated.items():
-                follows_first = copies.first_at < first.entry <= copies.repeated_at
-                if follows_first and copies.repeated_at < again.entry:
-                    lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
-                    self._ledger.add(
-                        "webhook-not-deduplicated",
-                        at,
-                        lines,
-                        Circumstances(is_mild=not is_held),
-                        event=event_id,
-                    )
-                    self._explained(again.entry)
+                if not copies.first_at < first.entry <= copies.repeated_at < again.entry:
+                    continue
+                lines = (copies.evidence, first.evidence, copies.repeat, again.evidence)
+                seen = Circumstances(is_mild=not is_held)
+                self._ledger.add("webhook-not-deduplicated", at, lines, seen, event=event_id)
+                self._take_back(again.entry)
 
-    def _explained(self, entry: int) -> None:
+    def _take_back(self, entry: int) -> None:
         """That a call was refused, or that it was made at all, is a mistake which was raised
         already."""
         self._ledger.withdraw(entry, "wrong-state", "stale-webhook-believed")
@@ -313,19 +334,18 @@ class Webhooks:
     def _judge_belief(self, charge_id: str, at: Micros) -> None:
         """Judge a call that the state of its charge forbade: where a webhook has told a state that
         allows it, the client has believed that."""
-        refused = self._refused[charge_id]
-        reported = self._reported.get(charge_id)
-        if reported is None:
+        refusal = self._refused[charge_id]
+        report = self._reported.get(charge_id)
+        if report is None:
             return
-        state, evidence = reported
         try:
-            CHARGE.advance(ChargeState(state), _EVENTS[refused.op])
+            CHARGE.advance(ChargeState(report.state), _EVENT_OF[refusal.op])
         except (WrongState, ValueError):
-            # The told state would not have allowed it either: it explains nothing.
+            # The told state would not have allowed it either, or is none that there is: it explains
+            # nothing.
             return
-        self._ledger.add(
-            "stale-webhook-believed", at, (evidence, refused.evidence), charge=charge_id
-        )
+        lines = (report.evidence, refusal.evidence)
+        self._ledger.add("stale-webhook-believed", at, lines, charge=charge_id)
 
 
 def _evidence_of(delivery: Delivery) -> Evidence:
@@ -334,6 +354,8 @@ def _evidence_of(delivery: Delivery) -> Evidence:
     what = message.event_type
     if message.subject_id is not None:
         what = f"{what} {message.subject_id}"
-    result = newest.status if newest.status is not None else newest.error or "no answer"
+    result = newest.error or "no answer"
+    if newest.status is not None:
+        result = str(newest.status)
     line = f"{what} try {len(delivery.tries)}: {result}"
     return Evidence(line, entry=delivery.entry, webhook=delivery.delivery_id)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.books.comparison import Belief, difference
+from mockserver.books.comparison import Belief, differs, finding_of
 from mockserver.books.shop_rows import read_row
 from mockserver.domain.charge import Charge, FailedAttempt, Refund
 from mockserver.domain.figures import OrderKey, OrderMoney, figures_of
@@ -50,7 +50,9 @@ def told(
         charges,
         tuple(figures_of(charge, 1) for charge in charges),
     )
-    return difference(belief, order, is_settled=is_settled)
+    if not differs(belief, order, is_settled=is_settled):
+        return None
+    return finding_of(belief, order)
 
 
 def found(
@@ -360,10 +362,8 @@ def test_a_difference_is_told_in_money(
 def test_the_minor_units_of_a_currency_are_asked_about() -> None:
     charge = charge_in(ChargeState.SUCCESS, amount=Decimal("1.234"), succeeded=0)
     belief = Belief("order-5", [read_row({"reference": "order-5", "paid": 1234})])
-    made = difference(
-        belief,
-        OrderMoney(OrderKey("reference", "order-5"), "BHD", (charge,), (figures_of(charge, 1),)),
-    )
-    assert made is not None
+    order = OrderMoney(OrderKey("reference", "order-5"), "BHD", (charge,), (figures_of(charge, 1),))
+    assert differs(belief, order)
+    made = finding_of(belief, order)
     assert made[1].startswith("minor units? the shop books 1234.000 BHD")
     assert made[1].endswith("whose customer paid 1.234 BHD")

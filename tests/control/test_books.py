@@ -266,6 +266,23 @@ def test_a_payment_that_was_refused_was_asked_for(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
+    ("depth", "words"),
+    [
+        (50, "whose payment of 5.00 was asked for and not made: answered 400"),
+        (50_000, "for which no payment was ever asked"),
+    ],
+)
+def test_a_payment_whose_body_is_nested_too_deep_was_not_asked_for(
+    api: Api, depth: int, words: str
+) -> None:
+    deep = "[" * depth + "]" * depth
+    body = f'{{"amount": 5, "reference": "order-1", "more": {deep}}}'.encode()
+    assert api.send("POST", "/charge/card", body).status == 400
+    [told] = words_of(api, {"reference": "order-1", "paid": 5})
+    assert told.endswith(words)
+
+
+@pytest.mark.parametrize(
     ("second", "paid", "name", "words"),
     [
         (60, 80, "amount-differs", "; a payment of 60.00 AUD was asked for and not made: nothing"),

@@ -293,6 +293,25 @@ def test_a_card_that_was_declined_by_a_charge_is_put_into_a_batch(api: Api) -> N
     ]
 
 
+@pytest.mark.parametrize(
+    ("outcome", "ending"),
+    [
+        ("decline: provider_down", "failed"),
+        ("decline: stolen_card", "declined, not retryable"),
+        ("approve: {}", "charged"),
+    ],
+)
+def test_evidence_says_how_the_retry_in_a_batch_ended(outcome: str, ending: str) -> None:
+    api = scripted(f"when: {{request.amount: 7}}, then: {{{outcome}}}")
+    charge(api, paymentInformation=card(DEAD))
+    hand_in(api, f"{api.method(DEAD)},7,AUD,a")
+    row = found(api)["hard-decline-retried"]
+    assert [line["line"].rpartition(": ")[2] for line in row["evidence"]] == [
+        "declined, not retryable",
+        ending,
+    ]
+
+
 def test_a_batch_cannot_pass_a_challenge_and_its_payer_can(api: Api) -> None:
     payer = api.method(CHALLENGED)
     hand_in(api, f"{payer},1,AUD,a")
