@@ -227,7 +227,7 @@ def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None
     if not kept:
         return
     # Here alone: every run of any tests comes by.
-    from mockserver.explore.failures import Coverage
+    from mockserver.explore.coverage import Coverage
 
     total = Coverage(frozenset(), {})
     for of_server in kept:

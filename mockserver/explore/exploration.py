@@ -30,7 +30,6 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import field
 from itertools import filterfalse
 from math import inf
-from typing import Any
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import Micros
@@ -50,6 +49,7 @@ from mockserver.explore.review import (
 from mockserver.explore.run_answers import FindingRow
 from mockserver.explore.run_end import RunEnd
 from mockserver.explore.run_money import invariants_of
+from mockserver.explore.scenario_data import ScenarioData
 from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
 from mockserver.explore.verdicts import Judged, Verdict, judged
@@ -212,7 +212,7 @@ class Lab:
         after = beside_fault(after, faults, of_two=reference.of_two)
         return beside_usual(after, reference, fault_moves_money=trial.moves_money)
 
-    def _scenario_of(self, trial: Trial, runner: TrialRunner) -> Mapping[str, Any]:
+    def _scenario_of(self, trial: Trial, runner: TrialRunner) -> ScenarioData:
         """The scenario of a trial, with the money of the run without a fault as sentences that must
         hold, so that the file judges alone when it is replayed. A fault that moves money itself
         would break them whatever the client does."""
@@ -227,7 +227,7 @@ class Lab:
         return {**scenario, "money": lines}
 
     def _run(
-        self, runner: TrialRunner, name: str, scenario: Mapping[str, Any], trial: Trial
+        self, runner: TrialRunner, name: str, scenario: ScenarioData, trial: Trial
     ) -> Observed:
         """One run under a scenario. It may take as long as its faults keep it waiting, and so much
         longer than without any that only a command that does not end is hung."""
@@ -312,7 +312,7 @@ class Tried:
     trial: Trial
     seen: Observed
     judged: Judged
-    scenario: Mapping[str, Any]
+    scenario: ScenarioData
     has_books: bool = False
 
     @property

@@ -77,7 +77,13 @@ class Shop:
         self.is_ended = True
 
     def try_out(
-        self, name: str, scenario: Mapping[str, Any], timeout: float, ignored: object = ()
+        self,
+        name: str,
+        scenario: Mapping[str, Any],
+        timeout: float,
+        *,
+        ignored: object = (),
+        restarts: bool = False,
     ) -> Observed:
         self.tried[name] = dict(scenario), timeout
         seen = {
