@@ -38,6 +38,7 @@ from mockserver.explore.baseline import Baseline, scenario_of
 from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, Fault, InjectionPoint
 from mockserver.explore.fault_table import Injection, Trial, compensated, drawn, followed, trials
 from mockserver.explore.kept import Before, Cell
+from mockserver.explore.minimise import minimise
 from mockserver.explore.review import (
     FORGED,
     beside_fault,
@@ -50,7 +51,6 @@ from mockserver.explore.run_answers import FindingRow
 from mockserver.explore.run_end import RunEnd
 from mockserver.explore.run_money import invariants_of
 from mockserver.explore.scenario_data import ScenarioData
-from mockserver.explore.shrink import minimise
 from mockserver.explore.trial import Observed, TrialRunner
 from mockserver.explore.verdicts import Judged, Verdict, judged
 
