@@ -243,14 +243,16 @@ def followed(
         return []
     others = [other for other in faults if _goes_with(struck.fault, other)]
     later = points[numbers.index(struck.point.number) + 1 :]
-    seconds = _fitting(later, others)
+    seconds = injections_that_fit(later, others)
     if struck.fault.at == "provider":
         of_webhook = [other for other in others if other.at == "notify"]
-        seconds += _fitting([struck.point], of_webhook)
+        seconds += injections_that_fit([struck.point], of_webhook)
     return [Trial((struck, second)) for second in seconds]
 
 
-def _fitting(points: Iterable[InjectionPoint], faults: Sequence[Fault]) -> list[Injection]:
+def injections_that_fit(
+    points: Iterable[InjectionPoint], faults: Sequence[Fault]
+) -> list[Injection]:
     """Each of some faults at each of some calls where it makes sense."""
     return [Injection(point, row) for point in points for row in faults if row.fits(point)]
 
@@ -290,7 +292,9 @@ def compensated(
     new = [point for point in points if point.number not in usual]
     makes_good = [point for point in new if point.op in COMPENSATING]
     usual_kind = [fault for fault in faults if fault.at not in OWN_AXES]
-    return [Trial((*first.injections, second)) for second in _fitting(makes_good, usual_kind)]
+    return [
+        Trial((*first.injections, second)) for second in injections_that_fit(makes_good, usual_kind)
+    ]
 
 
 MOST_FAULTS = 4
@@ -340,7 +344,7 @@ def _at_known_calls(
     seed: int, points: Sequence[InjectionPoint], faults: Sequence[Fault]
 ) -> list[Injection]:
     """One to four faults at different ones of some calls, as far as any makes sense there."""
-    left = _fitting(points, faults)
+    left = injections_that_fit(points, faults)
     injections: list[Injection] = []
     count = 1 + _draw(seed, "count") % MOST_FAULTS
     for turn in range(count):
@@ -359,7 +363,7 @@ def _at_unforeseen_call(
     is_struck = _draw(seed, point.op, point.nth) % _ONE_IN == 0
     if not is_struck:
         return None
-    possible = _fitting([point], faults)
+    possible = injections_that_fit([point], faults)
     if not possible:
         return None
     return _weighted(possible, _draw(seed, point.op, point.nth, "fault"))

@@ -21,8 +21,8 @@ from typing import NamedTuple, TypeVar
 from mockserver.domain.figures import money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
-from mockserver.explore.coverage import SURVIVED, TRIED, UNSAFE, Coverage, Struck
 from mockserver.explore.exploration import Exploration
+from mockserver.explore.failure_coverage import SURVIVED, TRIED, UNSAFE, Coverage, Struck
 from mockserver.explore.failures import FAULTS, OWN_AXES
 from mockserver.explore.fault_table import COMPENSATING, Trial
 from mockserver.explore.kept import Cell
