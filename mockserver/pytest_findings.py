@@ -17,7 +17,7 @@ from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -41,6 +41,15 @@ MARKER = (
 
 _PROFILES = ("documented", "sdk")
 """Said here again, as their own module is loaded with the first sandbox only."""
+
+
+class WorkerNode(Protocol):
+    """A worker of pytest-xdist, as its controller knows it: what it was handed (``workerinput``),
+    and in ``workeroutput``, once it has ended, what it hands over."""
+
+    config: pytest.Config
+    workerinput: dict[str, object]
+
 
 sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
 _found_key: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
@@ -227,7 +236,7 @@ def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None
     if not kept:
         return
     # Here alone: every run of any tests comes by.
-    from mockserver.explore.failures import Coverage
+    from mockserver.explore.failure_coverage import Coverage
 
     total = Coverage(frozenset(), {})
     for of_server in kept:

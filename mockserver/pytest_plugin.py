@@ -19,7 +19,7 @@ from collections.abc import Generator, Iterator, Sequence
 from copy import copy
 from dataclasses import field
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -77,15 +77,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run each test that has a sandbox again under each fault at each of its calls; "
         "FAULTS: some of them only, such as lost_answer,webhook_twice",
     )
-    for option, words in {
+    limits = {
         "budget": "how long that may take, such as 10m: the likeliest mistakes first",
         "timeout": "when one of these runs hangs; default: 10 times as long as without the fault, "
         "and 10s",
         "client-timeout": "how long the tested code waits for an answer; default 30s: the fault "
-        "too_slow answers a "
-        "second later",
-    }.items():
-        group.addoption(f"{_EXPLORE}-{option}", metavar="TIME", help=words)
+        "too_slow answers a second later",
+    }
+    for limit, words in limits.items():
+        group.addoption(f"{_EXPLORE}-{limit}", metavar="TIME", help=words)
     # Given by the session itself, to the process in which it learns.
     group.addoption(f"{_EXPLORE}-learn", help=SUPPRESS)
     group.addoption(
@@ -121,7 +121,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A wrong level ends the session here, and not at the end of its first test.
     pytest_findings.level_of(config)
     if config.getoption(f"{_EXPLORE}-learn"):
-        from mockserver.pytest_explore import Learner
+        from mockserver.pytest_learn import Learner
 
         config.pluginmanager.register(Learner(config))
     elif config.getoption(_EXPLORE):
@@ -253,11 +253,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node: Any) -> None:
+def pytest_testnodedown(node: pytest_findings.WorkerNode) -> None:
     """A worker of xdist has ended: what its tests have met counts too."""
-    pytest_findings.add_coverage(
-        node.config, getattr(node, "workeroutput", {}).get(pytest_findings.COVERED, [])
-    )
+    # One that has crashed hands nothing over.
+    output = getattr(node, "workeroutput", {})
+    pytest_findings.add_coverage(node.config, output.get(pytest_findings.COVERED, []))
 
 
 def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:

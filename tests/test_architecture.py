@@ -48,6 +48,7 @@ PACKAGES = {
     "remote": "httpx",
     "pytest_plugin": "pytest httpx",
     "pytest_explore": "pytest httpx",
+    "pytest_learn": "pytest httpx",
     "pytest_findings": "pytest",
     "version": "",
     "root": "",

@@ -14,7 +14,7 @@ from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show
 from mockserver.commands.reports import REPORTS
 from mockserver.commands.servers import check_reached, served
-from mockserver.explore.failures import UNSAFE, Coverage
+from mockserver.explore.failure_coverage import UNSAFE, Coverage
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import JsonObject
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
-from typing import Any
 
 from mockserver.books.comparison import COMPARED
 from mockserver.domain.figures import OrderKey
@@ -26,6 +25,7 @@ from mockserver.explore.failures import CRASH, TWICE, InjectionPoint
 from mockserver.explore.fault_table import Trial
 from mockserver.explore.run_end import Reference
 from mockserver.explore.run_money import key_of, money_differences
+from mockserver.explore.scenario_data import RuleData, ScenarioData
 from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
 from mockserver.scenario.operations import READS
 
@@ -72,20 +72,26 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
         second = _passed(_seen(runner, "baseline-2", timeout), runner.argv)
     found = differences(first.calls, second.calls)
     if found:
-        told = ["two runs without any fault made different calls:", *found, _unsteady(found)]
-        raise NoBaseline("\n".join(told))
+        words = "two runs without any fault made different calls:"
+        raise NoBaseline("\n".join([words, *found, _unsteady(found)]))
     ignored = _seeded(first, second)
     _check_books(first, ignored)
     with _only_second_fails():
         _check_books(second, ignored)
     statuses = {(call["op"], call["call"]): call["status"] for call in first.calls}
     # A client that polls does not make all of its calls in both.
-    always = {point.number for point in second.points}
-    points = [point for point in first.points if point.number in always]
-    calls = [point for point in points if not point.is_counted]
+    numbers_of_second = {point.number for point in second.points}
+    calls, due = list[tuple[InjectionPoint, int | None]](), list[InjectionPoint]()
+    for point in first.points:
+        if point.number not in numbers_of_second:
+            continue
+        if point.is_counted:
+            due.append(point)
+        else:
+            calls.append((point, statuses[point.number]))
     return Baseline(
-        calls=tuple((point, statuses[point.number]) for point in calls),
-        due=tuple(point for point in points if point.is_counted),
+        calls=tuple(calls),
+        due=tuple(due),
         # The slower run decides how long a run may take, and no run is ended for chance.
         seconds=max(first.ended.seconds, second.ended.seconds),
         is_manual=first.is_manual,
@@ -101,13 +107,10 @@ def plain_baseline(runner: TrialRunner, timeout: float | None) -> Baseline:
 def _seeded(first: Observed, second: Observed) -> frozenset[OrderKey]:
     """The orders of the shop's books that the sandbox never saw and that are the same in both runs,
     as in a database with sample orders: the shop was paid for them elsewhere."""
-    seeded = set()
-    unseen = second.after.money.unseen(second.after.rows)
-    for row in first.after.money.unseen(first.after.rows):
-        key = key_of(row)
-        if row in unseen and key is not None:
-            seeded.add(key)
-    return frozenset(seeded)
+    unseen = first.after.money.unseen(first.after.rows)
+    unseen_again = second.after.money.unseen(second.after.rows)
+    keys = {key_of(row) for row in unseen if row in unseen_again}
+    return frozenset(key for key in keys if key is not None)
 
 
 def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -> Baseline:
@@ -125,16 +128,26 @@ def crash_baseline(runner: TrialRunner, base: Baseline, timeout: float | None) -
     shared, money, after = base.reference.shared, base.reference.money, seen.after
     if money is None:
         return base
-    more = money_differences(money, after.money, shared)
-    again = [difference.words for difference in more if difference.is_harm]
+    differences = money_differences(money, after.money, shared)
+    again = [difference.words for difference in differences if difference.is_harm]
     if again:
         words = f"a restart after the command had ended takes money again: {advice}"
         raise NoBaseline("\n".join([words, *again]))
     return replace(base, crash=Reference(after.money, shared, operations=after.operations))
 
 
-def _seen(runner: TrialRunner, name: str, timeout: float | None, **way: Any) -> Observed:
-    return runner.try_out(name, scenario_of(name, runner.seed), timeout or FIRST_TIMEOUT, **way)
+def _seen(
+    runner: TrialRunner,
+    name: str,
+    timeout: float | None,
+    *,
+    ignored: Set[OrderKey] = frozenset(),
+    restarts: bool = False,
+) -> Observed:
+    """A run under a scenario in which nothing happens."""
+    scenario = scenario_of(name, runner.seed)
+    seconds = timeout or FIRST_TIMEOUT
+    return runner.try_out(name, scenario, seconds, ignored=ignored, restarts=restarts)
 
 
 _UNSTEADY_READS = (
@@ -150,8 +163,11 @@ _UNSTEADY = (
 
 def _unsteady(found: Sequence[str]) -> str:
     """What can help against such differences: where only reads differ, it waits for a time."""
-    are_reads = all(line.partition(" ")[0] in READS for line in found)
-    return _UNSTEADY_READS if are_reads else _UNSTEADY
+    # Each begins with the name of an operation.
+    operations = {line.partition(" ")[0] for line in found}
+    if operations <= READS:
+        return _UNSTEADY_READS
+    return _UNSTEADY
 
 
 @contextmanager
@@ -174,11 +190,9 @@ def _check_books(seen: Observed, ignored: Set[OrderKey]) -> None:
         raise NoBaseline("\n".join(["without any fault an invariant is broken:", *after.broken]))
     differing = [row for row in after.differing if ignored.isdisjoint(row["about"].items())]
     if differing:
-        told = "\n".join(f"{row['finding']}: {row['evidence'][0]['line']}" for row in differing)
-        raise NoBaseline(
-            "without any fault the shop's books differ from the "
-            f"sandbox's:\n{told}\n{seen.timeline}"
-        )
+        lines = [f"{row['finding']}: {row['evidence'][0]['line']}" for row in differing]
+        words = "without any fault the shop's books differ from the sandbox's:"
+        raise NoBaseline("\n".join([words, *lines, seen.timeline]))
 
 
 def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
@@ -199,17 +213,16 @@ def _passed(seen: Observed, argv: Sequence[str]) -> Observed:
     judged = [row for row in seen.after.findings if row["finding"] not in COMPARED]
     errors = [row for row in judged if row["severity"] == "error"]
     if errors:
-        named = "\n".join(f"{row['finding']}: {row['title']}" for row in errors)
-        raise NoBaseline(
-            f"without any fault there are findings of severity error:\n{named}\n{seen.timeline}"
-        )
+        lines = [f"{row['finding']}: {row['title']}" for row in errors]
+        words = "without any fault there are findings of severity error:"
+        raise NoBaseline("\n".join([words, *lines, seen.timeline]))
     return seen
 
 
-def scenario_of(name: str, seed: int, trial: Trial | None = None) -> dict[str, Any]:
+def scenario_of(name: str, seed: int, trial: Trial | None = None) -> ScenarioData:
     """The plain data of the scenario of a run, in which nothing happens that is not tried; without
     a trial nothing at all."""
-    story, rules = "", list[dict[str, Any]]()
+    story, rules = "", list[RuleData]()
     if trial is not None:
         story, rules = trial.story, trial.rules
     return {"version": 1, "name": name, "description": story, "seed": seed, "rules": rules}

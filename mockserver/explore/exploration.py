@@ -28,8 +28,8 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import field
+from itertools import filterfalse
 from math import inf
-from typing import Any
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import Micros
@@ -38,6 +38,7 @@ from mockserver.explore.baseline import Baseline, scenario_of
 from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, Fault, InjectionPoint
 from mockserver.explore.fault_table import Injection, Trial, compensated, drawn, followed, trials
 from mockserver.explore.kept import Before, Cell
+from mockserver.explore.minimise import minimise
 from mockserver.explore.review import (
     FORGED,
     beside_fault,
@@ -46,9 +47,10 @@ from mockserver.explore.review import (
     beside_usual,
     moves_of,
 )
-from mockserver.explore.run_answers import CallRow, FindingRow
+from mockserver.explore.run_answers import FindingRow
+from mockserver.explore.run_end import RunEnd
 from mockserver.explore.run_money import invariants_of
-from mockserver.explore.shrink import minimise
+from mockserver.explore.scenario_data import ScenarioData
 from mockserver.explore.trial import Observed, TrialRunner
 from mockserver.explore.verdicts import Judged, Verdict, judged
 
@@ -104,13 +106,17 @@ class Exploration:
 
     def was(self, cell: Cell) -> Verdict | None:
         """What a cell was in the earlier report; None where it was not tried, or there is none."""
-        return self.before.verdict(cell.name) if self.before is not None else None
+        if self.before is None:
+            return None
+        return self.before.verdict(cell.name)
 
     def is_red(self, cell: Cell, least: Verdict) -> bool:
         """Whether a cell is at least as bad as a verdict and, where there is an earlier report,
         worse than there: a shop with known faults is stopped by new ones alone."""
+        if not cell.verdict.reaches(least):
+            return False
         was = self.was(cell)
-        return cell.verdict.reaches(least) and (was is None or cell.verdict.rank > was.rank)
+        return was is None or cell.verdict.rank > was.rank
 
     def reaches(self, least: Verdict) -> bool:
         """Whether any cell is red."""
@@ -124,6 +130,11 @@ class Lab:
     runner: TrialRunner
     plan: Plan
     base: Baseline
+
+    @property
+    def has_books(self) -> bool:
+        """Whether the shop's books judge each run."""
+        return bool(self.runner.aftermath.books)
 
     def wanted(self, points: Iterable[InjectionPoint]) -> list[InjectionPoint]:
         """Those of some calls that may fail."""
@@ -145,8 +156,8 @@ class Lab:
     def swarm(self) -> list[Trial]:
         """What the seeds try, in their order; without those that have found nothing to strike."""
         first = self.runner.seed
-        drawn = [self.of_seed(seed) for seed in range(first, first + self.plan.seeds)]
-        return [trial for trial in drawn if trial.injections]
+        of_seeds = [self.of_seed(seed) for seed in range(first, first + self.plan.seeds)]
+        return [trial for trial in of_seeds if trial.injections]
 
     def of_seed(self, seed: int) -> Trial:
         """What a seed tries."""
@@ -157,59 +168,66 @@ class Lab:
         """Run the command under what is tried, once; a race that is red a second time, whose
         verdict counts. Raises what ``TrialRunner.try_out`` raises."""
         tried = self._try_once(trial)
-        is_red = tried.judged.verdict is Verdict.UNSAFE
-        return self._try_once(trial) if trial.is_race and is_red else tried
+        if trial.is_race and tried.judged.verdict is Verdict.UNSAFE:
+            return self._try_once(trial)
+        return tried
 
     def _try_once(self, trial: Trial) -> Tried:
         """Run the command under what is tried, and judge what came of it: its findings beside runs
         that are known to be right, then the money."""
-        # A seed decides all chance of its run, so that it alone repeats it.
-        runner = self.runner if trial.seed is None else replace(self.runner, seed=trial.seed)
-        has_books = bool(runner.aftermath.books)
+        runner = self.runner
+        if trial.seed is not None:
+            # A seed decides all chance of its run, so that it alone repeats it.
+            runner = replace(runner, seed=trial.seed)
         scenario = self._scenario_of(trial, runner)
         seen = self._run(runner, trial.file, scenario, trial)
         was_forgery_taken = any(row["finding"] == FORGED for row in seen.after.findings)
         if trial.unforged is not None and was_forgery_taken:
             seen = self._beside_unforged(trial, trial.unforged, seen, runner)
-        reference = self.base.reference_of(trial)
-        after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
-        faults = [fault.name for _, fault in trial.injections]
-        after = beside_fault(after, faults, of_two=reference.of_two)
-        after = beside_usual(after, reference, fault_moves_money=trial.moves_money)
-        seen = replace(seen, after=after)
-        made = judged(
+        seen = replace(seen, after=self._reviewed(trial, seen))
+        judgement = judged(
             seen.ended.exit,
             seen.after,
-            reference,
-            has_books=has_books,
+            self.base.reference_of(trial),
+            has_books=self.has_books,
             has_fired=_has_struck(trial, seen),
             fault_moves_money=trial.moves_money,
         )
         if trial.unforged is not None and not was_forgery_taken:
-            made = _beside_refused_forgery(made)
-        if seen.why_not and made.verdict is Verdict.NOT_REACHED:
-            made = replace(made, words=[seen.why_not])
+            judgement = _beside_refused_forgery(judgement)
+        if seen.why_not and judgement.verdict is Verdict.NOT_REACHED:
+            judgement = replace(judgement, words=[seen.why_not])
         if trial.seed is not None:
             # What was drawn for calls that have not come says nothing.
             trial = trial.struck_by(seen.fired)
             scenario = {**scenario, "rules": trial.rules}
-        return Tried(trial, seen, made, scenario, has_books)
+        return Tried(trial, seen, judgement, scenario, self.has_books)
 
-    def _scenario_of(self, trial: Trial, runner: TrialRunner) -> Mapping[str, Any]:
+    def _reviewed(self, trial: Trial, seen: Observed) -> RunEnd:
+        """The end of a run with its findings as they are beside what the shop says, beside what the
+        faults bring on any client, and beside the run without a fault."""
+        reference = self.base.reference_of(trial)
+        faults = [fault.name for _, fault in trial.injections]
+        after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
+        after = beside_fault(after, faults, of_two=reference.of_two)
+        return beside_usual(after, reference, fault_moves_money=trial.moves_money)
+
+    def _scenario_of(self, trial: Trial, runner: TrialRunner) -> ScenarioData:
         """The scenario of a trial, with the money of the run without a fault as sentences that must
         hold, so that the file judges alone when it is replayed. A fault that moves money itself
         would break them whatever the client does."""
         scenario = scenario_of(trial.file, runner.seed, trial)
-        reference, has_books = self.base.reference_of(trial), bool(runner.aftermath.books)
+        reference = self.base.reference_of(trial)
         if reference.money is None or trial.moves_money:
             return scenario
-        lines = invariants_of(reference.money, reference.shared, has_books=has_books)
-        if has_books and not lines:
+        lines = invariants_of(reference.money, reference.shared, has_books=self.has_books)
+        if self.has_books and not lines:
+            # The books say it all, and those who replay the file give them too.
             return scenario
         return {**scenario, "money": lines}
 
     def _run(
-        self, runner: TrialRunner, name: str, scenario: Mapping[str, Any], trial: Trial
+        self, runner: TrialRunner, name: str, scenario: ScenarioData, trial: Trial
     ) -> Observed:
         """One run under a scenario. It may take as long as its faults keep it waiting, and so much
         longer than without any that only a command that does not end is hung."""
@@ -224,36 +242,33 @@ class Lab:
         """A run in which a forged webhook was answered 2xx, judged beside one that has the same
         decline and no forgery (``control``): only what the forgery has changed was believed."""
         name = f"{trial.file}-unforged"
-        usual = self._run(runner, name, scenario_of(name, runner.seed, control), trial)
-        usual.output.unlink()
-        moves, usual_moves = (
-            moves_of(_struck_charges(trial, run.calls), run.calls) for run in (seen, usual)
-        )
-        has_books = bool(runner.aftermath.books)
+        unforged = self._run(runner, name, scenario_of(name, runner.seed, control), trial)
+        unforged.output.unlink()
+        has_moved = _moves_of_struck(trial, seen) != _moves_of_struck(trial, unforged)
         after = beside_unforged(
-            seen.after, usual.after, has_moved=moves != usual_moves, has_books=has_books
+            seen.after, unforged.after, has_moved=has_moved, has_books=self.has_books
         )
         return replace(seen, after=after)
 
 
-def _beside_refused_forgery(made: Judged) -> Judged:
+def _beside_refused_forgery(judgement: Judged) -> Judged:
     """A verdict on a run whose forged webhook nobody has taken: what is wrong comes of what the
     forgery denies, a decline or a pending payment, and that is said."""
-    if made.verdict not in (Verdict.UNSAFE, Verdict.DOUBTFUL):
-        return made
+    if judgement.verdict not in (Verdict.UNSAFE, Verdict.DOUBTFUL):
+        return judgement
     words = "the forged webhook was refused, as it should be: this comes of the payment it denies"
-    return replace(made, words=[*made.words, words])
+    return replace(judgement, words=[*judgement.words, words])
 
 
-def _struck_charges(trial: Trial, calls: Sequence[CallRow]) -> list[str]:
-    """The charges that the calls of a trial have made, moved or named."""
+def _moves_of_struck(trial: Trial, run: Observed) -> Mapping[str, int]:
+    """How often a run moved the money of the charges that the calls of a trial have made, moved or
+    named, by operation."""
     struck = {point.number for point, _ in trial.injections}
-    return [
-        charge
-        for call in calls
-        if (call["op"], call["call"]) in struck
-        for charge in call["charges"]
-    ]
+    charges = set[str]()
+    for call in run.calls:
+        if (call["op"], call["call"]) in struck:
+            charges.update(call["charges"])
+    return moves_of(charges, run.calls)
 
 
 def _has_struck(trial: Trial, seen: Observed) -> bool:
@@ -262,9 +277,10 @@ def _has_struck(trial: Trial, seen: Observed) -> bool:
     rules = [rule["id"] for rule in trial.rules]
     if trial.seed is not None:
         return not seen.fired.isdisjoint(rules)
-    due = [fault.comes_due for _, fault in trial.injections if fault.comes_due]
-    have_come = all(f"came due: {work}" in seen.timeline for work in due)
-    return seen.has_struck(rules) and have_come
+    for _, fault in trial.injections:
+        if fault.comes_due and f"came due: {fault.comes_due}" not in seen.timeline:
+            return False
+    return seen.has_struck(rules)
 
 
 _OF_WEBHOOKS = {
@@ -282,8 +298,9 @@ def _advised(findings: Sequence[FindingRow], trial: Trial) -> Sequence[FindingRo
         return findings
     advised: list[FindingRow] = []
     for row in findings:
-        advice = _OF_WEBHOOKS.get(row["finding"])
-        advised.append(row if advice is None else {**row, "advice": advice})
+        if row["finding"] in _OF_WEBHOOKS:
+            row = {**row, "advice": _OF_WEBHOOKS[row["finding"]]}
+        advised.append(row)
     return advised
 
 
@@ -295,42 +312,47 @@ class Tried:
     trial: Trial
     seen: Observed
     judged: Judged
-    scenario: Mapping[str, Any]
+    scenario: ScenarioData
     has_books: bool = False
 
     @property
-    def told(self) -> str:
+    def repeating_file(self) -> str:
         """The scenario file that repeats it: its description says how it went."""
-        errors = [row for row in self.seen.after.findings if row["severity"] == "error"]
-        names = ", ".join(dict.fromkeys(row["finding"] for row in errors))
-        told = "; ".join(filter(None, [names, *self.judged.words]))
+        errors = [row["finding"] for row in self.seen.after.findings if row["severity"] == "error"]
+        reasons = [*self.judged.words]
+        if errors:
+            reasons.insert(0, ", ".join(dict.fromkeys(errors)))
         story = f"{self.trial.story}. {self.judged.verdict.capitalize()}, {self.seen.ended}"
-        if told:
-            story = f"{story}: {told}"
+        if reasons:
+            story = f"{story}: {'; '.join(reasons)}"
         return scenario_text({**self.scenario, "description": story})
 
     def cell(self) -> Cell:
-        """The same as it is kept. Of a run that survived nobody asks for the file that repeats
-        it."""
-        has_survived, seen = self.judged.verdict is Verdict.SURVIVED, self.seen
-        # Without books nobody knows whether a shop that failed has booked what it took.
-        is_unjudged = self.judged.verdict is Verdict.FAILED and not self.has_books
-        taken = seen.after.money.taken() if is_unjudged else {}
+        """The same as it is kept."""
+        seen, verdict = self.seen, self.judged.verdict
+        scenario = output = ""
+        if verdict is not Verdict.SURVIVED:
+            # Of a run that survived nobody asks for these.
+            scenario, output = self.repeating_file, seen.printed()
+        taken: dict[str, str] = {}
+        if verdict is Verdict.FAILED and not self.has_books:
+            # Without books nobody knows whether a shop that failed has booked what it took.
+            taken = {currency: str(total) for currency, total in seen.after.money.taken().items()}
         return Cell(
             self.trial.file,
             self.trial.point,
             self.trial.fault,
-            verdict=self.judged.verdict,
+            verdict=verdict,
             exit=seen.ended.exit,
             seconds=round(seen.ended.seconds, 3),
             findings=_advised(seen.after.findings, self.trial),
             timeline=seen.timeline,
             calls=tuple(point.row for point in seen.points),
-            scenario="" if has_survived else self.told,
-            output="" if has_survived else seen.printed(),
+            scenario=scenario,
+            output=output,
             money=tuple(self.judged.words),
             is_due=seen.after.is_due and not seen.after.is_settled,
-            taken={currency: str(amount) for currency, amount in taken.items()},
+            taken=taken,
         )
 
 
@@ -365,8 +387,10 @@ class _Search:
         """Try the second faults that show most, in the time that all before has taken, or would
         have taken had it not been known: so an exploration at most doubles. There may be a refund
         under each fault, and a fault of each kind at each refund."""
-        jobs, budget_end = self.lab.plan.jobs, self.end
-        took = max(took, sum(cell.seconds for cell in self.made.cells) / jobs)
+        budget_end = self.end
+        # Of what was known only the cells tell how long it took.
+        took_of_cells = sum(cell.seconds for cell in self.made.cells) / self.lab.plan.jobs
+        took = max(took, took_of_cells)
         self.making_good.sort(key=lambda trial: (-trial.priority, trial.name))
         self.queue[:] = self.making_good[:MOST_MAKING_GOOD]
         self.end = min(budget_end, time.monotonic() + took)
@@ -378,8 +402,10 @@ class _Search:
     def _try_queued(self, pool: ThreadPoolExecutor) -> None:
         """Try one after the other, as many at once as there may be."""
         while self._begin(pool):
-            # The next that waits begins once the last has done most of its work.
-            pause = self.lab.base.seconds if self._next_waiting() is not None else None
+            pause: float | None = None
+            if self._next_waiting() is not None:
+                # The next that waits begins once the last has done most of its work.
+                pause = self.lab.base.seconds
             done, _ = wait(self.running, timeout=pause, return_when=FIRST_COMPLETED)
             for run in done:
                 cell, trial = run.result(), self.running.pop(run)
@@ -425,10 +451,10 @@ class _Search:
         those that work, as many as together keep half of the jobs busy, and one in any case."""
         jobs = self.lab.plan.jobs
         waiting = [trial for trial in self.running.values() if not _works(trial)]
-        is_full = sum(map(self._work_of, waiting)) > jobs / 2 or len(waiting) >= MOST_WAITING * jobs
-        if is_full or self._is_closed:
+        jobs_kept_busy = sum(map(self._work_of, waiting))
+        if jobs_kept_busy > jobs / 2 or len(waiting) >= MOST_WAITING * jobs or self._is_closed:
             return None
-        return next((trial for trial in self.queue if not _works(trial)), None)
+        return next(filterfalse(_works, self.queue), None)
 
     def _work_of(self, trial: Trial) -> float:
         """The part of its time in which a run works, as long as the one without a fault takes."""
@@ -445,25 +471,31 @@ class _Search:
         """Count a cell, and see what follows from it."""
         plan, made = self.lab.plan, self.made
         made.cells.append(cell)
-        if trial.seed is None and len(trial.injections) == 1:
-            self._plan_second(cell, trial)
-        if trial.seed is not None and not plan.has_all and cell.verdict.reaches(plan.least):
+        if trial.seed is None:
+            if len(trial.injections) == 1:
+                self._plan_second(cell, trial)
+        elif cell.verdict.reaches(plan.least) and not plan.has_all:
+            # A swarm ends at its first red run.
             made.left_out, made.why = [*self.queue, *made.left_out], _FIRST_RED
             self.queue.clear()
-        self.progress(len(made.cells), len(made.cells) + len(self.queue) + len(self.running))
+        done = len(made.cells)
+        self.progress(done, done + len(self.queue) + len(self.running))
 
     def _plan_second(self, cell: Cell, trial: Trial) -> None:
         """Plan what else may fail once a single fault has struck and done no harm: where it has,
         the cell is red already, and a second fault says no more."""
-        lab, is_harmless = self.lab, cell.verdict in (Verdict.SURVIVED, Verdict.FAILED)
+        lab = self.lab
         calls = lab.wanted(InjectionPoint(*call) for call in cell.calls)
+        faults = lab.timed(lab.plan.faults)
+        is_harmless = cell.verdict in (Verdict.SURVIVED, Verdict.FAILED)
         if lab.plan.pairs and is_harmless:
-            self.queue += followed(trial, calls, lab.timed(lab.plan.faults))
+            self.queue += followed(trial, calls, faults)
             self.queue.sort(key=lambda waiting: -waiting.priority)
-        elif not trial.own_option and (is_harmless or cell.verdict is Verdict.DOUBTFUL):
-            # What was given back is doubtful without the shop's books.
-            known = lab.base.points
-            self.making_good += compensated(trial, calls, known, lab.timed(lab.plan.faults))
+            return
+        # What was given back is doubtful without the shop's books.
+        may_have_made_good = is_harmless or cell.verdict is Verdict.DOUBTFUL
+        if may_have_made_good and not trial.own_option:
+            self.making_good += compensated(trial, calls, lab.base.points, faults)
 
     def _end_at_first_red(self) -> None:
         """A swarm ends with the red run of the first seed, with the fewest of its faults under
@@ -477,26 +509,31 @@ class _Search:
         made.left_out += [lab.of_seed(cell.seed) for cell in beyond]
         made.left_out.sort(key=lambda trial: trial.seed or 0)
         made.cells = [cell for cell in made.cells if cell.seed < first.seed]
-        smallest = first
+        self._keep_smallest(first)
 
-        def is_red(chosen: Sequence[Injection]) -> bool:
+    def _keep_smallest(self, red: Cell) -> None:
+        """Keep a red run of a seed, with the fewest of its faults under which it stays red."""
+        smallest = red
+
+        def stays_red(chosen: Sequence[Injection]) -> bool:
             nonlocal smallest
-            cell = self._try(Trial(tuple(chosen), first.seed))
-            is_still_red = cell.verdict.reaches(least)
-            if is_still_red and len(cell.injections) < len(smallest.injections):
+            cell = self._try(Trial(tuple(chosen), red.seed))
+            is_red = cell.verdict.reaches(self.lab.plan.least)
+            if is_red and len(cell.injections) < len(smallest.injections):
                 smallest = cell
-            return is_still_red
+            return is_red
 
+        # What was drawn for calls that have not come is no part of it.
+        struck = [
+            injection
+            for injection in self.lab.of_seed(red.seed).injections
+            if (str(injection.point), injection.fault.name) in red.injections
+        ]
         try:
-            struck = [
-                injection
-                for injection in lab.of_seed(first.seed).injections
-                if (str(injection.point), injection.fault.name) in first.injections
-            ]
-            minimise(struck, is_red)
+            minimise(struck, stays_red)
         finally:
             # Also when it is interrupted: what was found until then is still red.
-            made.cells.append(smallest)
+            self.made.cells.append(smallest)
             self.keep(smallest)
 
 
@@ -519,14 +556,16 @@ MOST_MAKING_GOOD = 60
 def explore(
     lab: Lab,
     *,
-    known: Iterable[Cell] = (),
-    keep: Callable[[Cell], None] = lambda cell: None,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    known: Iterable[Cell],
+    keep: Callable[[Cell], None],
+    progress: Callable[[int, int], None],
 ) -> Exploration:
     """Try what the plan asks for, but for what is ``known``. ``keep`` gets each new cell,
     ``progress`` how many of how many are done. Ends early, with what was found, when the budget is
     spent or on ``KeyboardInterrupt``."""
-    end = inf if lab.plan.budget is None else time.monotonic() + lab.plan.budget
+    end = inf
+    if lab.plan.budget is not None:
+        end = time.monotonic() + lab.plan.budget
     runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
     earlier = {cell.name: cell for cell in known}
     search = _Search(lab, end, made, keep, progress, earlier, queue=lab.matrix())

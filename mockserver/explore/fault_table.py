@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.ids import digest
 from mockserver.domain.record import record, replace
 from mockserver.explore.failures import FAULTS, OWN_AXES, Fault, InjectionPoint, fault
+from mockserver.explore.scenario_data import RuleData
 from mockserver.scenario.operations import ALL_OPERATIONS, MONEY, OPERATIONS, READS, UNREQUESTED
 
 
@@ -40,7 +41,7 @@ class Injection(NamedTuple):
         return self.fault.weight * weight(self.point.op)
 
     @property
-    def rule(self) -> dict[str, Any]:
+    def rule(self) -> RuleData:
         """The rule of a scenario that makes it happen."""
         return self.fault.rule(self.point)
 
@@ -77,18 +78,21 @@ class Trial:
         return "+".join(fault.name for _, fault in self.injections)
 
     @property
-    def rules(self) -> list[dict[str, Any]]:
+    def rules(self) -> list[RuleData]:
         """The rules that make it happen. A rule that counts for itself does not count what a rule
         before it has decided: so of those the one for the last stands first."""
-        counted = [one for one in self.injections if one.point.is_counted]
+        counted, numbered = list[Injection](), list[Injection]()
+        for injection in self.injections:
+            (counted if injection.point.is_counted else numbered).append(injection)
         counted.sort(key=lambda injection: -injection.point.nth)
-        numbered = [one for one in self.injections if not one.point.is_counted]
         return [injection.rule for injection in (*counted, *numbered)]
 
     def struck_by(self, rules: Collection[str]) -> Trial:
         """What has struck of it: the faults whose rules have fired; all of it where none has."""
         struck = [injection for injection in self.injections if injection.rule["id"] in rules]
-        return replace(self, injections=tuple(struck)) if struck else self
+        if not struck:
+            return self
+        return replace(self, injections=tuple(struck))
 
     @property
     def moves_money(self) -> bool:
@@ -123,10 +127,11 @@ class Trial:
     @property
     def story(self) -> str:
         """What happens, in words."""
-        told = " and ".join(
-            f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections
-        )
-        return told if self.seed is None else f"seed {self.seed}: {told}"
+        parts = [f"{fault.name} at {point}: {fault.what}" for point, fault in self.injections]
+        story = " and ".join(parts)
+        if self.seed is not None:
+            story = f"seed {self.seed}: {story}"
+        return story
 
     @property
     def priority(self) -> int:
@@ -158,17 +163,21 @@ def faults_of(chosen: str | None) -> list[Fault]:
     usual ones. Raises ``ValueError`` with the nearest known name, or when none is left."""
     ordinary = [row for row in FAULTS.values() if row.at not in OWN_AXES]
     usual = [row for row in ordinary if row.is_usual]
-    words = [] if chosen is None else [word.strip() for word in chosen.split(",")]
-    taken_away = {fault(word.removeprefix("-")).name for word in words if word.startswith("-")}
-    named = [word for word in words if not word.startswith("-")]
-    rows = [] if named else usual
-    for word in named:
-        rows += ordinary if word == "all" else [fault(word)]
+    if chosen is None:
+        return usual
+    taken_away, named = set[str](), list[Fault]()
+    for word in (part.strip() for part in chosen.split(",")):
+        if word.startswith("-"):
+            taken_away.add(fault(word.removeprefix("-")).name)
+        elif word == "all":
+            named += ordinary
+        else:
+            named.append(fault(word))
     # Each once, where names repeat what ``all`` has.
-    by_name = {row.name: row for row in rows}
+    by_name = {row.name: row for row in named or usual}
     left = [row for name, row in by_name.items() if name not in taken_away]
     if not left:
-        raise ValueError(f"got '{(chosen or '')[:60]}', which leaves no fault to try")
+        raise ValueError(f"got '{chosen[:60]}', which leaves no fault to try")
     return left
 
 
@@ -177,11 +186,11 @@ def trials(points: Sequence[InjectionPoint], faults: Iterable[Fault]) -> list[Tr
     calls and table."""
     chosen, found = list(faults), list[Trial]()
     for point in points:
-        is_first = point is points[0]
         for row in chosen:
-            # Two runs that start together are struck once, whatever they call first.
-            is_again = row.is_at_start and not is_first
-            if row.fits(point) and not is_again:
+            if row.is_at_start and point is not points[0]:
+                # Two runs that start together are struck once, whatever they call first.
+                continue
+            if row.fits(point):
                 found.append(Trial((Injection(point, row),)))
     return sorted(found, key=lambda trial: -trial.priority)
 
@@ -234,11 +243,18 @@ def followed(
         return []
     others = [other for other in faults if _goes_with(struck.fault, other)]
     later = points[numbers.index(struck.point.number) + 1 :]
-    seconds = [Injection(point, other) for point in later for other in others if other.fits(point)]
+    seconds = injections_that_fit(later, others)
     if struck.fault.at == "provider":
         of_webhook = [other for other in others if other.at == "notify"]
-        seconds += [Injection(struck.point, one) for one in of_webhook if one.fits(struck.point)]
+        seconds += injections_that_fit([struck.point], of_webhook)
     return [Trial((struck, second)) for second in seconds]
+
+
+def injections_that_fit(
+    points: Iterable[InjectionPoint], faults: Sequence[Fault]
+) -> list[Injection]:
+    """Each of some faults at each of some calls where it makes sense."""
+    return [Injection(point, row) for point in points for row in faults if row.fits(point)]
 
 
 def _goes_with(first: Fault, second: Fault) -> bool:
@@ -254,7 +270,9 @@ def weight(op: str) -> int:
     while a read that failed is just asked again."""
     if op in MONEY:
         return 3
-    return 1 if op in READS else 2
+    if op in READS:
+        return 1
+    return 2
 
 
 COMPENSATING = frozenset({"charge.refund", "charge.void"})
@@ -275,10 +293,7 @@ def compensated(
     makes_good = [point for point in new if point.op in COMPENSATING]
     usual_kind = [fault for fault in faults if fault.at not in OWN_AXES]
     return [
-        Trial((*first.injections, Injection(point, fault)))
-        for point in makes_good
-        for fault in usual_kind
-        if fault.fits(point)
+        Trial((*first.injections, second)) for second in injections_that_fit(makes_good, usual_kind)
     ]
 
 
@@ -329,9 +344,10 @@ def _at_known_calls(
     seed: int, points: Sequence[InjectionPoint], faults: Sequence[Fault]
 ) -> list[Injection]:
     """One to four faults at different ones of some calls, as far as any makes sense there."""
-    left = [Injection(point, fault) for point in points for fault in faults if fault.fits(point)]
+    left = injections_that_fit(points, faults)
     injections: list[Injection] = []
-    for turn in range(1 + _draw(seed, "count") % MOST_FAULTS):
+    count = 1 + _draw(seed, "count") % MOST_FAULTS
+    for turn in range(count):
         if not left:
             break
         drawn = _weighted(left, _draw(seed, turn))
@@ -347,7 +363,7 @@ def _at_unforeseen_call(
     is_struck = _draw(seed, point.op, point.nth) % _ONE_IN == 0
     if not is_struck:
         return None
-    possible = [Injection(point, fault) for fault in faults if fault.fits(point)]
+    possible = injections_that_fit([point], faults)
     if not possible:
         return None
     return _weighted(possible, _draw(seed, point.op, point.nth, "fault"))
@@ -368,12 +384,15 @@ def _unforeseen(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:
     kinds = {_kind(point.op) for point in points}
     notifying = {_kind(point.op) for point in points if point.notifies}
     last = {point.op: point.nth for point in points}
-    return [
-        InjectionPoint(op, last.get(op, 0) + more, _kind(op) in notifying)
-        for op in sorted(ALL_OPERATIONS - UNREQUESTED)
-        if _kind(op) in kinds
-        for more in range(1, BEYOND + 1)
-    ]
+    unforeseen: list[InjectionPoint] = []
+    for op in sorted(ALL_OPERATIONS - UNREQUESTED):
+        kind, known = _kind(op), last.get(op, 0)
+        if kind in kinds:
+            unforeseen += [
+                InjectionPoint(op, known + more, notifies=kind in notifying)
+                for more in range(1, BEYOND + 1)
+            ]
+    return unforeseen
 
 
 def _kind(op: str) -> str:

@@ -22,15 +22,8 @@ from mockserver.domain.figures import money_text
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.explore.exploration import Exploration
-from mockserver.explore.failures import (
-    FAULTS,
-    OWN_AXES,
-    SURVIVED,
-    TRIED,
-    UNSAFE,
-    Coverage,
-    Struck,
-)
+from mockserver.explore.failure_coverage import SURVIVED, TRIED, UNSAFE, Coverage, Struck
+from mockserver.explore.failures import FAULTS, OWN_AXES
 from mockserver.explore.fault_table import COMPENSATING, Trial
 from mockserver.explore.kept import Cell
 from mockserver.explore.run_answers import FindingRow

@@ -26,7 +26,7 @@ from functools import partial
 from os import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.figures import OrderKey
@@ -38,6 +38,7 @@ from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.run_answers import CallRow, EntryRow
 from mockserver.explore.run_end import RunEnd, operations_of
+from mockserver.explore.scenario_data import outcomes_of, part_of
 from mockserver.explore.telling import ending_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import OPERATIONS, READS
@@ -104,29 +105,36 @@ def _needed(call: CallRow) -> str:
         return "hold"
     if call["token"]:
         return "token"
-    is_of_item = call["op"] != "vault.create" and "/vault" in call["path"]
-    return "vault" if is_of_item else ""
+    # What makes an item needs none.
+    if "/vault" in call["path"] and call["op"] != "vault.create":
+        return "vault"
+    return ""
 
 
 def differences(first: Iterable[CallRow], second: Iterable[CallRow]) -> list[str]:
     """What two runs did otherwise, in words: calls, by operation and status, that one of them
     lacks. The order does not count: parallel clients have none. Nor does how often a read came: a
     client that polls asks until it has ended."""
-    before, after = _made(first), _made(second)
-    return [
-        f"{what}: {_times(before[what])} in the first run, {_times(after[what])} in the second"
-        for what in dict.fromkeys((*before, *after))
-        if before[what] != after[what]
-    ]
+    before, after = _times_of_calls(first), _times_of_calls(second)
+    found = []
+    for what in dict.fromkeys((*before, *after)):
+        if before[what] != after[what]:
+            times = f"{_times(before[what])} in the first run, {_times(after[what])} in the second"
+            found.append(f"{what}: {times}")
+    return found
 
 
-def _made(calls: Iterable[CallRow]) -> Counter[str]:
+def _times_of_calls(calls: Iterable[CallRow]) -> Counter[str]:
     """How often each call came, a read once at most."""
     times = Counter[str]()
     for call in calls:
-        if call["call"] is not None:
-            what = f"{call['op']} answered {call['status']}"
-            times[what] = 1 if call["op"] in READS else times[what] + 1
+        if call["call"] is None:
+            continue
+        what = f"{call['op']} answered {call['status']}"
+        if call["op"] in READS:
+            times[what] = 1
+        else:
+            times[what] += 1
     return times
 
 
@@ -224,7 +232,9 @@ class Observed:
     def words(self) -> str:
         """What it printed, to be added to a sentence."""
         said = self.printed().strip()
-        return f"; it printed:\n{said}" if said else ""
+        if not said:
+            return ""
+        return f"; it printed:\n{said}"
 
 
 STILL_SECONDS = 0.3
@@ -234,31 +244,32 @@ _GONE = "1s"
 """How long the connections of a killed command may take to end."""
 
 
-def held_until(scenario: Mapping[str, Any]) -> str | None:
+def held_until(scenario: Mapping[str, object]) -> str | None:
     """Until when a scenario holds a call: ``released``, or with everything else (``all``); None
     when it holds none."""
-    for rule in scenario.get("rules", ()):
-        then = rule.get("then") or {}
-        until = (then.get("transport") or {}).get("hold")
+    for outcome in outcomes_of(scenario):
+        until = part_of(outcome, "transport").get("hold")
+        # All else is how long it is held: nobody acts meanwhile.
         if until in ("all", "released"):
             return str(until)
-        if (then.get("webhook") or {}).get("hold"):
+        if part_of(outcome, "webhook").get("hold"):
             return "all"
     return None
 
 
-def invented_orders(scenario: Mapping[str, Any]) -> set[OrderKey]:
+def invented_orders(scenario: Mapping[str, object]) -> set[OrderKey]:
     """The orders of which webhooks of a scenario tell and that nobody has, as books may name them:
     a shop that books what the service has signed is not to blame for them."""
     orders = set[OrderKey]()
-    for rule in scenario.get("rules", ()):
-        webhook = (rule.get("then") or {}).get("webhook") or {}
+    for outcome in outcomes_of(scenario):
+        webhook = part_of(outcome, "webhook")
         if webhook.get("foreign"):
             orders |= {OrderKey("reference", NO_ORDER), OrderKey("charge", NO_CHARGE)}
-        edit = webhook.get("edit") or {}
-        for kind, path in (("reference", "data.reference"), ("charge", "data.chargeId")):
-            if path in edit:
-                orders.add(OrderKey(kind, str(edit[path])))
+        edit = part_of(webhook, "edit")
+        if "data.reference" in edit:
+            orders.add(OrderKey("reference", str(edit["data.reference"])))
+        if "data.chargeId" in edit:
+            orders.add(OrderKey("charge", str(edit["data.chargeId"])))
     return orders
 
 
@@ -313,7 +324,9 @@ class HeldRun:
         exits = (ended.exit, self.other_ended.exit)
         if None in exits:
             return replace(ended, exit=None)
-        return replace(ended, exit=0) if 0 in exits else ended
+        if 0 in exits:
+            return replace(ended, exit=0)
+        return ended
 
     def let_go(self) -> None:
         """Let go of what is still held when all has ended, such as a call that its client has given
@@ -396,7 +409,7 @@ class TrialRunner:
     def try_out(
         self,
         name: str,
-        scenario: Mapping[str, Any],
+        scenario: Mapping[str, object],
         timeout: float,
         key: str | None = None,
         *,
@@ -446,8 +459,9 @@ class TrialRunner:
             ended = held.end_of(ended)
             _append(output, second, restart)
             # After a crash it is the restart that tells, or not.
-            said = restart if restart.exists() else output
-            ending = ending_of(ended.exit, said.read_bytes(), self.argv, self.aftermath.told)
+            last_output = restart if restart.exists() else output
+            printed = last_output.read_bytes()
+            ending = ending_of(ended.exit, printed, self.argv, self.aftermath.told)
             journal: Sequence[EntryRow] = ()
             if wants_journal:
                 journal = cast(list[EntryRow], sandbox.journal())
@@ -475,7 +489,7 @@ class TrialRunner:
             )
 
     @contextmanager
-    def _fresh(self, key: str, scenario: Mapping[str, Any]) -> Iterator[RemoteSandbox]:
+    def _fresh(self, key: str, scenario: Mapping[str, object]) -> Iterator[RemoteSandbox]:
         """An empty sandbox under a scenario, which goes with the block."""
         with closing(
             RemoteSandbox(self.url, key, admin_token=self.admin_token, line=self.line)
@@ -496,7 +510,7 @@ def _append(output: Path, *others: Path) -> None:
         file.writelines(other.read_bytes() for other in others if other.exists())
 
 
-def _tell(sandbox: RemoteSandbox, scenario: Mapping[str, Any]) -> None:
+def _tell(sandbox: RemoteSandbox, scenario: Mapping[str, object]) -> None:
     """Put a scenario in force, in the place of one with its name: as JSON, which is read and
     written fastest."""
     try:
@@ -526,8 +540,10 @@ def isolated(runner: TrialRunner) -> Iterator[TrialRunner]:
     )["scenarios"]
     try:
         claims = {scenario["name"] for scenario in named if scenario["name"].startswith(_CLAIM)}
-        is_alone = claims <= {claim}
-        yield runner if is_alone else replace(runner, salt=runner.run)
+        if claims - {claim}:
+            # Another is at work: the sandboxes of this one have names of their own.
+            runner = replace(runner, salt=runner.run)
+        yield runner
     finally:
         with suppress(HTTPError, ControlRefused):
             here.call("DELETE", "/__admin/scenarios", params={"name": claim})
@@ -536,7 +552,8 @@ def isolated(runner: TrialRunner) -> Iterator[TrialRunner]:
 
 def _key(*parts: object) -> str:
     """The key of the sandbox that is known by these; empty ones do not count."""
-    return f"sk_explore_{digest('explore', *(part for part in parts if part != '')).hex()[:24]}"
+    said = [part for part in parts if part != ""]
+    return f"sk_explore_{digest('explore', *said).hex()[:24]}"
 
 
 def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:

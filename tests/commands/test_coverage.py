@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.explore.failures import SURVIVED, UNSAFE, Coverage
+from mockserver.explore.failure_coverage import SURVIVED, UNSAFE, Coverage
 from tests.running import run
 
 FOUND = Coverage.of(

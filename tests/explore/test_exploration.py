@@ -77,7 +77,13 @@ class Shop:
         self.is_ended = True
 
     def try_out(
-        self, name: str, scenario: Mapping[str, Any], timeout: float, ignored: object = ()
+        self,
+        name: str,
+        scenario: Mapping[str, Any],
+        timeout: float,
+        *,
+        ignored: object = (),
+        restarts: bool = False,
     ) -> Observed:
         self.tried[name] = dict(scenario), timeout
         seen = {
@@ -126,7 +132,8 @@ def explored(
         "jobs": 1,
     }
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual)
-    return explore(Lab(lab, Plan(**{**plan, **asked}), base), known=known, keep=keep)
+    lab = Lab(lab, Plan(**{**plan, **asked}), base)
+    return explore(lab, known=known, keep=keep, progress=lambda done, total: None)
 
 
 def verdicts(made: Exploration) -> dict[str, Verdict]:
@@ -307,6 +314,7 @@ def test_each_fault_is_tried_where_it_fits_and_shown_in_the_order_of_calls_and_t
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=True)
     made = explore(
         Lab(lab, plan, base),
+        known=(),
         keep=kept.append,
         progress=lambda done, total: told.append((done, total)),
     )
@@ -523,7 +531,12 @@ def test_a_pair_of_which_one_has_not_struck_is_not_reached(tmp_path: Path) -> No
     faults = [fault("too_slow"), fault("lost_answer")]
     plan = Plan(frozenset({PAY.op, READ.op}), faults, 30 * SECOND, 1, pairs=True)
     base = Baseline(((PAY, 201), (READ, 200)), 0.5, is_manual=True)
-    made = explore(Lab(lab, plan, base), progress=lambda done, total: told.append((done, total)))
+    made = explore(
+        Lab(lab, plan, base),
+        known=(),
+        keep=lambda cell: None,
+        progress=lambda done, total: told.append((done, total)),
+    )
     pairs = [
         f"charge.create-1-lost_answer--charge.get-1-{by}" for by in ("lost_answer", "too_slow")
     ]

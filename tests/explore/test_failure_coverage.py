@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from mockserver.explore.failures import SURVIVED, TRIED, UNSAFE, Coverage, met
+from mockserver.explore.failure_coverage import SURVIVED, TRIED, UNSAFE, Coverage, met
 from mockserver.scenario.file_model import read_model
 from mockserver.scenario.outcome import OutcomeMap
 

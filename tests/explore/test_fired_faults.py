@@ -9,7 +9,13 @@ import pytest
 
 from mockserver.adapters.scenario_files import read_file, read_text
 from mockserver.adapters.strict_yaml import scenario_text
-from mockserver.explore.shrink import FaultPlace, FiredFault, fired_faults, rules_of, scenario_of
+from mockserver.explore.fired_faults import (
+    FaultPlace,
+    FiredFault,
+    fired_faults,
+    rules_of,
+    scenario_of,
+)
 from mockserver.scenario.operations import CONNECTION
 from mockserver.scenario.rule import Named
 from tests.driving import SHIPPED

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.explore.shrink import minimise
+from mockserver.explore.minimise import minimise
 
 SIZES = st.integers(1, 60)
 

@@ -3,7 +3,7 @@ meets the room of explorations, whose table says what there is to meet. Source: 
 Failure coverage.
 """
 
-from mockserver.explore.failures import TRIED, Coverage, Struck, met
+from mockserver.explore.failure_coverage import TRIED, Coverage, Struck, met
 from mockserver.scenario.operations import OPERATIONS
 from mockserver.web.control.call import AnyCall, ControlRoute
 
