@@ -192,7 +192,7 @@ class ReplayLine:
     answer: FirstAnswer
 
 
-PARTS: Mapping[str, type] = {
+PARTS: Mapping[str, type[object]] = {
     **ROW_CLASSES,
     "batch_rows": BatchRowsLine,
     "schedule": ScheduleLine,
