@@ -32,7 +32,7 @@ others.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import field
 from heapq import nlargest, nsmallest
@@ -384,7 +384,7 @@ class Table(Generic[R]):
         copy._places = self._places.copy()
         return copy
 
-    def contents(self) -> list[object]:
+    def contents(self) -> list[Sized]:
         """The lists and dictionaries that it consists of: who drops a large sandbox frees them one
         by one, in a thread, as others would wait for all of them."""
         return [
