@@ -5,7 +5,7 @@ The text of a batch is read as a whole before anything changes (``reading``), wh
 thread seconds; the batch is then taken in within one step (``create``). Its pace says when each row
 is due. Rows are not entries of the schedule, as 100,000 of them would be: the batch has one entry,
 for the next row, and a run takes all rows that are due by then, but not past anything else that is
-due before them (``_is_through``). What a scenario wants of single rows is drawn once, when the
+due before them (``_take_due_rows``). What a scenario wants of single rows is drawn once, when the
 batch is taken in, so that a row has its outcome however the batch is run.
 
 Sources: docs/spec/service.md, Batch, Batches, and States and transitions; assumptions
@@ -29,6 +29,7 @@ from mockserver.domain.batch import (
     read_lines,
 )
 from mockserver.domain.charge import Charge
+from mockserver.domain.clock import Micros
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewBatch, NewCharge
 from mockserver.domain.errors import Invalid, Refused
@@ -92,7 +93,9 @@ def reading(step: Step, text: str) -> Reading:
                 meaning += _meaning_of(row_or_fault)
         elif row_or_fault is not None and len(faults) < MOST_FAULTS:
             faults[f"Batch.Line{line}"] = f"line {line}: {row_or_fault}"
-    outcomes = {} if faults else _scripted(rows, script.rows, salt)
+    outcomes: _Outcomes = {}
+    if not faults:
+        outcomes = _scripted(rows, script.rows, salt)
     return Reading(rows, faults, script, salt, outcomes, f"{len(rows)} rows {meaning:x}")
 
 
@@ -109,8 +112,8 @@ def _meaning_of(row: BatchRow) -> int:
     same rows in whatever order and words: a batch that is sent twice is found so, by those who
     watch, without its rows being kept a second time. The hash of a tuple is hashed once more as a
     text: the sum of two may stay when their members change places."""
-    members = row.payment_method_id, row.amount, row.currency.upper(), row.reference
-    return hash(str(hash(members)))
+    asked_for = row.payment_method_id, row.amount, row.currency.upper(), row.reference
+    return hash(str(hash(asked_for)))
 
 
 def create(step: Step, command: NewBatch, read: Reading | None = None) -> Batch:
@@ -157,7 +160,8 @@ def _follow_script(sandbox: Sandbox, batch: Batch, outcomes: _Outcomes) -> None:
     script: dict[int, ProviderOutcome] = {}
     for number, outcome in outcomes.items():
         if isinstance(outcome, Stall):
-            batch.rows[number - 1] = replace(batch.rows[number - 1], stalls=True)
+            place = number - 1
+            batch.rows[place] = replace(batch.rows[place], stalls=True)
         else:
             script[number] = outcome
     sandbox.scripts[batch.batch_id] = script
@@ -173,8 +177,10 @@ def start(step: Step, batch: Batch) -> None:
     """The transactions of a batch are being processed from now on."""
     with step.sandbox.batches.changing(batch):
         move(step, batch, BatchEvent.STARTED)
+    first = batch.pace.steps[0].after
     # One that breaks down or stalls before its first row still has an end that must come due.
-    first = batch.pace.after(1) if batch.pace.last else batch.pace.steps[0].after
+    if batch.pace.last > 0:
+        first = batch.pace.after(1)
     at = max(batch.added + first, step.sandbox.now)
     step.sandbox.schedule.plan(at, Due.BATCH_ROWS, batch.batch_id)
 
@@ -190,36 +196,33 @@ def run(step: Step, batch: Batch) -> None:
     """Take the rows that are due, up to the next thing that is due before them, and end the batch
     after the last."""
     with step.sandbox.batches.changing(batch):
-        if _is_through(step.sandbox, batch):
+        has_tried_last = _take_due_rows(step.sandbox, batch)
+        if has_tried_last:
             _end(step, batch)
 
 
-def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
+def _take_due_rows(sandbox: Sandbox, batch: Batch) -> bool:
     """Take the rows that are due; whether that was the last that is tried.
 
     It stops before a row that is not due yet, before anything else that comes first, and when it
     has taken so many that others have waited long enough; the schedule brings it back to that
     row."""
-    entries, scripts = sandbox.schedule.entries, sandbox.scripts.get(batch.batch_id, {})
-    left, first = ROWS_OF_STEP, batch.reached + 1
-    for row, after in zip(range(first, batch.pace.last + 1), batch.pace.times(first), strict=False):
-        if batch.rows[row - 1].stalls:
+    script = sandbox.scripts.get(batch.batch_id, {})
+    left = ROWS_OF_STEP
+    first = batch.reached + 1
+    numbers = range(first, batch.pace.last + 1)
+    for number, after in zip(numbers, batch.pace.times(first), strict=False):
+        if batch.rows[number - 1].stalls:
+            # Its turn has come and is over: the rows behind it go on.
             batch.stalled = (batch.stalled or 0) + 1
             continue
         at = batch.added + after
-        # What is due at the instant of the next row comes first, however far this run may go: else
-        # the order of rows of batches side by side followed from that. At the present instant this
-        # row is what has come due.
-        waits = entries and (entries[0].at < at or entries[0].at == at > sandbox.now)
-        if left <= 0 or at > sandbox.horizon or waits:
+        if left <= 0 or at > sandbox.horizon or _must_let_pass(sandbox, at):
             sandbox.schedule.plan(max(at, sandbox.now), Due.BATCH_ROWS, batch.batch_id)
             return False
         sandbox.now = max(sandbox.now, at)
-        request = {name: read(batch.rows[row - 1]) for name, read in _COLUMNS.items()}
-        request["metadata"] = batch.metadata
-        asked = Asked("batch.row", request=request, row=row, scripted=scripts.get(row))
-        row_step = Step(sandbox, asked)
-        _take(row_step, batch, row - 1)
+        row_step = _step_of_row(sandbox, batch, number, script.get(number))
+        _take(row_step, batch, number - 1)
         step_effects.plan(row_step)
         result = row_step.result
         left -= 1 + ROWS_OF_WEBHOOK * len(result.webhooks)
@@ -229,6 +232,29 @@ def _is_through(sandbox: Sandbox, batch: Batch) -> bool:
             journaling.note_due(row_step)
             sandbox.config.counts.strike(result)
     return True
+
+
+def _must_let_pass(sandbox: Sandbox, at: Micros) -> bool:
+    """Whether something else comes before a row that is due at an instant.
+
+    What is due at the same instant comes first, however far this run may go: else the order of rows
+    of batches side by side followed from that. At the present instant the row itself is what has
+    come due."""
+    entries = sandbox.schedule.entries
+    if not entries:
+        return False
+    earliest = entries[0].at
+    return earliest < at or earliest == at > sandbox.now
+
+
+def _step_of_row(
+    sandbox: Sandbox, batch: Batch, number: int, scripted: ProviderOutcome | None
+) -> Step:
+    """The step in which a row (from 1) is taken. Rules see its columns as fields of a request."""
+    row = batch.rows[number - 1]
+    request: dict[str, object] = {name: read(row) for name, read in _COLUMNS.items()}
+    request["metadata"] = batch.metadata
+    return Step(sandbox, Asked("batch.row", request=request, row=number, scripted=scripted))
 
 
 def _take(step: Step, batch: Batch, place: int) -> None:
@@ -293,15 +319,19 @@ def _pace(step: Step, count: int, script: BatchScript) -> BatchPace:
     _, started, for_each_row = step.assume("batch.flow")
     steps = [PacePoint(0, started)]
     for point in script.progress:
-        steps.append(PacePoint(int(point.reach * count), max(point.after, steps[-1].after)))
-    reached, last = steps[-1], count
+        # No row is done before the service has started on the batch.
+        after = max(point.after, steps[-1].after)
+        steps.append(PacePoint(int(point.reach * count), after))
+    reached = steps[-1]
+    open_rows = count - reached.rows
+    if open_rows > 0:
+        steps.append(PacePoint(count, reached.after + for_each_row * open_rows))
+    last = count
     breaks = script.end is BatchEnd.FAILED
     if script.stall_at is not None:
         last = int(script.stall_at * count)
     elif breaks:
         last = reached.rows
-    if reached.rows < count:
-        steps.append(PacePoint(count, reached.after + for_each_row * (count - reached.rows)))
     return BatchPace(tuple(steps), last, breaks)
 
 
@@ -309,20 +339,21 @@ def _results_fault(script: BatchScript, salt: str) -> ResultsFault | None:
     """What is wrong with the results text, as the scenario wants it; None when nothing is."""
     wrong = script.results
     shuffled = Salt(_number(salt, "shuffle")) if wrong.shuffle else None
-    fault = ResultsFault(tuple(sorted(wrong.omit_rows)), shuffled, wrong.cut)
-    if fault == ResultsFault():
-        return None
-    return fault
+    omitted = tuple(sorted(wrong.omit_rows))
+    fault = ResultsFault(omitted, shuffled, wrong.cut)
+    nothing_wrong = ResultsFault()
+    return None if fault == nothing_wrong else fault
 
 
 def _scripted(rows: Sequence[BatchRow], rules: tuple[RowRule, ...], salt: str) -> _Outcomes:
     """Rows (from 1) and what becomes of them; the first rule that a row meets counts."""
     by_row: _Outcomes = {}
-    # From the last: earlier rules take the rows back. Each draws by a salt of its own, so that two
-    # shares do not mean the same rows.
+    # From the last: earlier rules take the rows back.
     for place, rule in reversed(list(enumerate(rules))):
-        numbers = _meeting(rows, rule, _number(salt, place))
-        by_row.update(dict.fromkeys(numbers, rule.outcome))
+        # Each draws by a salt of its own, so that two shares do not mean the same rows.
+        rule_salt = _number(salt, place)
+        for number in _meeting(rows, rule, rule_salt):
+            by_row[number] = rule.outcome
     return by_row
 
 
@@ -335,7 +366,8 @@ def _meeting(rows: Sequence[BatchRow], rule: RowRule, salt: int) -> Iterable[int
         return range(rule.every, count + 1, rule.every)
     if rule.share is not None:
         # The share is met exactly: of all rows in an order drawn by the seed, so many of the first.
-        return in_drawn_order(range(1, count + 1), salt)[: int(rule.share * count + Decimal("0.5"))]
+        nearest_whole = int(rule.share * count + Decimal("0.5"))
+        return in_drawn_order(range(1, count + 1), salt)[:nearest_whole]
     tests = [(test, _COLUMNS[test.path]) for test in rule.where or ()]
     return [
         number

@@ -144,7 +144,9 @@ def captured(step: Step, charge: Charge, amount: Decimal | None) -> Charge:
 
 def capturing(charge: Charge) -> ChargeEvent:
     """The event of a capture: the first one, or one of what was kept."""
-    return ChargeEvent.CAPTURED if charge.kept is None else ChargeEvent.CAPTURED_MORE
+    if charge.kept is None:
+        return ChargeEvent.CAPTURED
+    return ChargeEvent.CAPTURED_MORE
 
 
 def void(step: Step, charge_id: str) -> Charge:
@@ -161,7 +163,10 @@ def let_go(step: Step, charge: Charge, event: ChargeEvent) -> Charge:
     """Cancel an authorised charge, or release what is still held of one. Raises ``WrongState``
     54."""
     after = charge.after_void(event, step.sandbox.now)
-    return move(step, charge, after, event if charge.kept is None else ChargeEvent.REST_RELEASED)
+    if charge.kept is not None:
+        # A part was captured and stays paid, so the charge itself is not cancelled.
+        event = ChargeEvent.REST_RELEASED
+    return move(step, charge, after, event)
 
 
 def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | None) -> Charge:
@@ -186,7 +191,9 @@ def refund(step: Step, charge_id: str, amount: Decimal | None, comment: str | No
         detail=wanted.mark,
     )
     if step.assume("charge.pending_refund") == "at_once":
+        # Clients see it as refunded already; a bad answer takes that back (``answer_refund``).
         return give_back(step, charge, charge.after_refund(wanted))
+    # Nobody sees it yet, and its amount cannot be refunded a second time.
     return step.change(charge, charge.after_reserving(wanted))
 
 
@@ -210,19 +217,18 @@ def answer_refund(step: Step, charge: Charge, mark: str, *, settled: bool) -> No
         )
         return
     if after is None:
+        # It was shown at once and settles now, or is gone: nothing changes.
         return
     if after.refunded == charge.refunded:
         # One that was never shown has failed: its amount is free again, and there is no event.
         step.change(charge, after)
     elif settled:
         give_back(step, charge, after)
+    elif after.refunds:
+        move(step, charge, after, ChargeEvent.REFUND_FAILED)
     else:
-        move(
-            step,
-            charge,
-            after,
-            ChargeEvent.REFUND_FAILED if after.refunds else ChargeEvent.LAST_REFUND_FAILED,
-        )
+        # Without any refund left it is paid in full again.
+        move(step, charge, after, ChargeEvent.LAST_REFUND_FAILED)
 
 
 def expire(step: Step, charge: Charge) -> None:
@@ -241,6 +247,7 @@ def renew(step: Step, row: Subscription, awaited: str) -> None:
     step.result.about["subscription"] = row
     amount = subscriptions.next_amount(step, row)
     if not amount:
+        # The amount that ends it leaves room for none: this completes it.
         subscriptions.go_on(step, row)
         return
     # Rules and the journal see the payment as if a client had asked for it.
@@ -263,6 +270,7 @@ def renew(step: Step, row: Subscription, awaited: str) -> None:
         subscription_id=row.subscription_id,
     )
     try:
+        # What becomes of the charge moves the subscription on (``subscriptions.follow``).
         create(step, payment, _RENEWAL)
     except Refused:
         subscriptions.move(step, row, SubscriptionEvent.SUSPENDED)
@@ -375,8 +383,8 @@ def _begun(
     is_hold_asked = event is ChargeEvent.PENDING and not command.capture
     return Charge(
         charge_id=charge_id,
-        # In the published form, ``ch_`` and a text. Backwards, so that nobody takes one id for the
-        # other, and no further id is drawn.
+        # In the published form, ``ch_`` and 24 characters. Backwards, so that nobody takes one id
+        # for the other, and no further id is drawn.
         provider_charge_id=None if is_declined else "ch_" + charge_id[:-25:-1],
         amount=amount,
         currency=money.currency.code,
@@ -493,7 +501,9 @@ def _consult(step: Step, op: str, charge: Charge) -> Pending | None:
         return None
     outcome = providers.ask(step, op, provider, charge.instrument, "charge")
     providers.refuse_declined(outcome, REFUSALS.get(op))
-    return outcome.provider if isinstance(outcome.provider, Pending) else None
+    if isinstance(outcome.provider, Pending):
+        return outcome.provider
+    return None
 
 
 def _require(sandbox: Sandbox, charge: Charge, feature: Capability) -> None:
@@ -506,10 +516,9 @@ def _require(sandbox: Sandbox, charge: Charge, feature: Capability) -> None:
 
 def give_back(step: Step, before: Charge, after: Charge) -> Charge:
     """A charge after a refund of a part or of all that was left."""
-    full = after.status is ChargeState.REFUND
-    return move(
-        step, before, after, ChargeEvent.FULLY_REFUNDED if full else ChargeEvent.PARTLY_REFUNDED
-    )
+    if after.status is ChargeState.REFUND:
+        return move(step, before, after, ChargeEvent.FULLY_REFUNDED)
+    return move(step, before, after, ChargeEvent.PARTLY_REFUNDED)
 
 
 def move(step: Step, before: Charge, after: Charge, event: ChargeEvent) -> Charge:
@@ -524,7 +533,8 @@ def _follow(
 ) -> None:
     """What a charge that has gone from ``before`` (None: it is new) to where it is means for other
     objects."""
-    # Most sandboxes have nothing in the vault.
+    # Most sandboxes have nothing in the vault. Nobody may keep a ccv beyond the payment that it was
+    # given for.
     if step.sandbox.vault.rows and before in _BEFORE_PAYMENT and charge.status in _AFTER_PAYMENT:
         vault.spend_ccv(step, charge.instrument)
     if charge.payment_link_id is not None:
@@ -539,6 +549,7 @@ def _follow(
         _pass_on(step, charge, charge.transfer)
     if charge.subscription_id is not None:
         subscriptions.follow(step, charge, before, is_copy=is_copy)
+    # It was taken, and has failed since: the payment was returned.
     if charge.batch_id is not None and before in _TAKEN and charge.status is ChargeState.FAILED:
         _fail_row(step, charge, charge.batch_id)
 

@@ -81,19 +81,22 @@ class WaitCondition:
         rows = self._rows(sandbox)
         if not rows:
             return self._nothing_there()
-        if not self.tests:
-            # All are counted: nothing of them need be read.
-            passing, looked_at, why = len(rows), len(rows), None
-        else:
+        looked_at, why = len(rows), None
+        # Without tests all are counted: nothing of them need be read.
+        passing = len(rows)
+        if self.tests:
             looked_at = min(len(rows), MOST_READ // len(self.tests))
-            passing, why = self._passing(sandbox, islice(reversed(rows), looked_at))
+            newest_first = islice(reversed(rows), looked_at)
+            passing, why = self._passing(sandbox, newest_first)
         if passing >= self.count:
             return None
         among = f"{len(rows)}"
         if looked_at < len(rows):
             among = f"the newest {looked_at} of {len(rows)}"
         words = f"{passing} of {self.count} wanted pass all tests, among {among}"
-        return f"{words}; the newest other: {why}" if why is not None else words
+        if why is None:
+            return words
+        return f"{words}; the newest other: {why}"
 
     def _nothing_there(self) -> str:
         """Why there is nothing to look at, in words."""
@@ -103,7 +106,7 @@ class WaitCondition:
             return f"the inbox '{self.named}' is empty"
         return f"no {self.kind} '{mask_start(self.named, 64)}' in this sandbox"
 
-    def _passing(self, sandbox: Sandbox, rows: Iterable[Any]) -> tuple[int, Difference | None]:
+    def _passing(self, sandbox: Sandbox, rows: Iterable[object]) -> tuple[int, Difference | None]:
         """How many of some rows pass all tests, as far as so many are wanted, and why the first of
         the others does not."""
         passing, why = 0, None
@@ -119,7 +122,7 @@ class WaitCondition:
                 why = next(filter(None, differences), None)
         return passing, why
 
-    def _rows(self, sandbox: Sandbox) -> Sequence[Any]:
+    def _rows(self, sandbox: Sandbox) -> Sequence[object]:
         """What is looked at, the oldest first. Long tables are not copied for each look."""
         if self.kind == "webhook":
             if self.named is None:
@@ -130,19 +133,19 @@ class WaitCondition:
             return sandbox.inboxes.arrivals(self.named or "")
         table = KINDS[snake(self.kind)].table(sandbox)
         if self.named is None:
-            rows: Sequence[Any] = table.rows
+            rows: Sequence[object] = table.rows
             return rows
         row = table.get(self.named)
         return [] if row is None else [row]
 
-    def _reader(self, sandbox: Sandbox, path: str) -> Callable[[Any], object]:
+    def _reader(self, sandbox: Sandbox, path: str) -> Callable[[object], object]:
         """What reads the value of a path of a row."""
         if self.kind in _FIELDS:
             return _FIELDS[self.kind][path]
         name = snake(path)
         is_open = name not in SECRET
 
-        def read(row: Any) -> object:
+        def read(row: object) -> object:
             # A look reads thousands of rows, and most values are as they are shown.
             field_value = getattr(row, name, None) if is_open else None
             if type(field_value) in _READ_AS_THEY_ARE:
@@ -187,7 +190,10 @@ def _condition(kind: str, wanted: object) -> WaitCondition:
         form = '"shop" or {"name": "shop"}' if is_inbox else '{"id": ..., "status": ...}'
         raise ValueError(f"wanted an object of tests, such as {form}")
     tests = dict(wanted)
-    count, named = tests.pop("count", 1), tests.pop("name" if is_inbox else "id", None)
+    count = tests.pop("count", 1)
+    # An inbox is known by its name, all else by an id.
+    named = tests.pop("name" if is_inbox else "id", None)
+    # True is an int too, and counts nothing.
     if type(count) is not int or not 1 <= count <= 1_000_000:
         raise ValueError("count: wanted a whole number, 1 or more")
     if is_inbox and (not isinstance(named, str) or not named):
@@ -196,12 +202,13 @@ def _condition(kind: str, wanted: object) -> WaitCondition:
         raise ValueError("id: wanted a text")
     if len(tests) > MOST_TESTS:
         raise ValueError(f"got {len(tests)} tests, wanted at most {MOST_TESTS}")
-    most = MOST_READ // len(tests) if tests else count
-    if count > most:
-        raise ValueError(
-            f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are "
-            "looked at"
-        )
+    if tests:
+        most = MOST_READ // len(tests)
+        if count > most:
+            raise ValueError(
+                f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are "
+                "looked at"
+            )
     return WaitCondition(kind, _compiled(kind, tests), count, named)
 
 
@@ -216,7 +223,8 @@ def _compiled(kind: str, tests: Mapping[str, object]) -> Sequence[FieldTest]:
         try:
             check_operators(wanted)
             read_as = _kind_of(kind, path)
-            # A test that no value can meet never holds.
+            # A value that the field cannot have is no fault: the test never holds, and who waits is
+            # told by how it differs.
             with suppress(ValueError):
                 wanted = read_as.wanted(wanted)
             compiled.append(compile_test(path, wanted, patterns=patterns))

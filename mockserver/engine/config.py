@@ -95,10 +95,7 @@ class SandboxConfig(ServerConfig):
         for scenario in self.scenarios:
             for description in scenario.said.providers:
                 by_id[description.id] = description
-        return [
-            _provider(description, now, known(provider_id))
-            for provider_id, description in by_id.items()
-        ]
+        return [_provider(last, now, known(provider_id)) for provider_id, last in by_id.items()]
 
 
 def _provider(description: ProviderMap, now: Micros, known: Provider | None) -> Provider:
@@ -106,16 +103,22 @@ def _provider(description: ProviderMap, now: Micros, known: Provider | None) -> 
     say."""
     provider_id, currency = description.id, description.currency.upper()
     summary = ProviderSummary(provider_id, description.type, description.name or provider_id)
-    cost, latency = description.cost, description.latency
+    costs: tuple[Cost, ...] = ()
+    if description.cost is not None:
+        costs = (Cost(description.cost.fixed, description.cost.percent),)
+    latency = None
+    if description.latency is not None:
+        latency = description.latency.low, description.latency.high
     # What the API alone can set, and when it was added, a known one keeps.
+    before = known or Provider(provider_id, summary, currency, added=now)
     return replace(
-        known or Provider(provider_id, summary, currency, added=now),
+        before,
         summary=summary,
         currency=currency,
         country=description.country,
         fallback_provider_id=description.fallback,
-        costs=() if cost is None else (Cost(cost.fixed, cost.percent),),
-        latency=None if latency is None else (latency.low, latency.high),
+        costs=costs,
+        latency=latency,
     )
 
 

@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import is_dataclass
 from decimal import Decimal
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Any, ParamSpec, Union, get_args, get_origin, get_type_hints
 
-from mockserver.domain.batch import Batch
+from mockserver.domain.batch import Batch, BatchPace
+from mockserver.domain.bounded_cache import by_type
 from mockserver.domain.charge import Charge
 from mockserver.domain.clock import DAY, ClockMode, iso
 from mockserver.domain.constraints import CodeOfCurrency, IdIn, InCurrency
@@ -49,9 +50,11 @@ def faults(sandbox: Sandbox) -> Iterator[Fault]:
     tables = {name: getattr(sandbox, name) for name in ROW_CLASSES}
     view = _View(sandbox, tables, Counter(), Counter())
     for charge in sandbox.charges:
-        for states, counts in ((PAID, view.paid), (UNDER_WAY, view.under_way)):
-            if charge.status in states:
-                counts.update((charge.payment_link_id, charge.subscription_id))
+        counted_by = (charge.payment_link_id, charge.subscription_id)
+        if charge.status in PAID:
+            view.paid.update(counted_by)
+        if charge.status in UNDER_WAY:
+            view.under_way.update(counted_by)
     for name, table in view.tables.items():
         # Rows begin with their id.
         id_name = stored(ROW_CLASSES[name])[0].name
@@ -59,17 +62,23 @@ def faults(sandbox: Sandbox) -> Iterator[Fault]:
         for place, row in enumerate(table):
             for within, words in _of_row(view, name, row):
                 yield f"tables.{name}.{place}.{within}", words
-        kind, count = id_name.removesuffix("_id"), len(table)
-        drawn = sandbox.ids.counters.get(kind, 0)
-        # Ids of providers are often given by a person.
-        if kind != "provider" and drawn < count:
-            words = (
-                f"got {drawn}, wanted {count} or more: tables.{name} has that many rows, and "
-                "ids are never reused"
-            )
-            yield f"counters.{kind}", words
+        yield from _of_counter(sandbox, name, id_name.removesuffix("_id"), len(table))
     yield from _of_schedule(view)
     yield from _of_scripts(sandbox)
+
+
+def _of_counter(sandbox: Sandbox, name: str, kind: str, count: int) -> Iterator[Fault]:
+    """The counter of a kind is not behind its rows: else the next one had the id of another."""
+    # Ids of providers are often given by a person.
+    if kind == "provider":
+        return
+    drawn = sandbox.ids.counters.get(kind, 0)
+    if drawn < count:
+        words = (
+            f"got {drawn}, wanted {count} or more: tables.{name} has that many rows, and "
+            "ids are never reused"
+        )
+        yield f"counters.{kind}", words
 
 
 @record
@@ -114,8 +123,9 @@ def _of_order(sandbox: Sandbox, above: str, id_name: str, table: Table[Any]) -> 
         before = added
 
 
-def _of_row(view: _View, name: str, row: Any) -> Iterator[Fault]:
+def _of_row(view: _View, name: str, row: object) -> Iterator[Fault]:
     """What a row says of others and of money, and what must hold between its own fields."""
+    # Of an object without a currency of its own no amount is judged by its digits.
     unit = CURRENCIES.get(getattr(row, "currency", None) or "")
     for parts, constraint in _constraints(ROW_CLASSES[name]):
         for where, value in _values(row, parts):
@@ -133,6 +143,7 @@ def _fault_of(view: _View, constraint: object, value: Any, unit: Currency | None
         case IdIn(table) if view.tables[table].get(value) is None:
             return f"got '{value[:64]}', wanted the id of a row of tables.{table}"
         case CodeOfCurrency() if value not in CURRENCIES:
+            # Requests may write it in any letter case, stored rows have it as the service shows it.
             spelling = f"got '{value[:20]}', wanted the code in capital letters"
             return _refusal(currency, value) or spelling
         case InCurrency() if value < 0:
@@ -152,8 +163,8 @@ def _refusal(check: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> s
     return None
 
 
-@cache
-def _constraints(annotation: Any) -> tuple[tuple[tuple[str, ...], object], ...]:
+@by_type
+def _constraints(annotation: object) -> tuple[tuple[tuple[str, ...], object], ...]:
     """The constraints on the parts of a type that concern other parts, with the path of each; ``*``
     is every item. Worked out once for each type, as tables have 100,000 rows; those that concern
     one value alone are met as it is read."""
@@ -162,7 +173,7 @@ def _constraints(annotation: Any) -> tuple[tuple[tuple[str, ...], object], ...]:
         return tuple(
             ((), rule) for rule in args[1:] if isinstance(rule, IdIn | CodeOfCurrency | InCurrency)
         )
-    parts: list[tuple[tuple[str, ...], Any]]
+    parts: list[tuple[tuple[str, ...], object]]
     if is_dataclass(annotation) and isinstance(annotation, type):
         hints = get_type_hints(annotation, include_extras=True)
         parts = [((field.name,), hints[field.name]) for field in stored(annotation)]
@@ -172,7 +183,8 @@ def _constraints(annotation: Any) -> tuple[tuple[tuple[str, ...], object], ...]:
         parts = [(("*",), item) for item in dict.fromkeys(args) if item is not Ellipsis]
     constraints: list[tuple[tuple[str, ...], object]] = []
     for above, part in parts:
-        constraints += [((*above, *path), rule) for path, rule in _constraints(part)]
+        for path, rule in _constraints(part):
+            constraints.append(((*above, *path), rule))
     return tuple(constraints)
 
 
@@ -187,7 +199,8 @@ def _values(value: Any, parts: tuple[str, ...], where: str = "") -> Iterator[tup
     if part != "*":
         yield from _values(getattr(value, part), tuple(below), f"{where}.{part}")
         return
-    for name, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+    items = value.items() if isinstance(value, Mapping) else enumerate(value)
+    for name, item in items:
         yield from _values(item, tuple(below), f"{where}.{name}")
 
 
@@ -283,7 +296,7 @@ _DONE = frozenset({BatchState.SUCCESS, BatchState.FAILED})
 def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
     """Rows stand as the status of the batch says, its counters count them, and its pace reaches
     them in order."""
-    rows, steps, count = batch.rows, batch.pace.steps, len(batch.rows)
+    rows, count = batch.rows, len(batch.rows)
     if not rows:
         yield "rows", "got none, wanted one or more"
         return
@@ -312,8 +325,15 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
                 f"rows.{place}.status",
                 f"got {row.status.value}, wanted {wanted} in a batch in {batch.status.value}",
             )
-    reached, times = [step.rows for step in steps], [step.after for step in steps]
-    if reached[:1] != [0] or reached[-1] != count or reached != sorted(reached):
+    yield from _of_pace(batch.pace, count)
+
+
+def _of_pace(pace: BatchPace, count: int) -> Iterator[Fault]:
+    """The points of a batch's pace go from no row to the last, in the order of time."""
+    reached = [point.rows for point in pace.steps]
+    times = [point.after for point in pace.steps]
+    covers_all = reached[:1] == [0] and reached[-1] == count
+    if not covers_all or reached != sorted(reached):
         yield (
             "pace.steps",
             f"got rows {reached[:10]}, wanted 0 to {count}, none before a smaller one",
@@ -323,8 +343,8 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
             "pace.steps",
             "got a step that comes before the one above it, wanted them in order of time",
         )
-    if batch.pace.last > count:
-        yield "pace.last", f"got {batch.pace.last}, wanted at most {count}"
+    if pace.last > count:
+        yield "pace.last", f"got {pace.last}, wanted at most {count}"
 
 
 LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
@@ -367,13 +387,12 @@ def _of_schedule(view: _View) -> Iterator[Fault]:
 def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:
     """What a scenario has set for rows of a batch is of rows that there are."""
     for batch_id, rows in sandbox.scripts.items():
-        batch, above = sandbox.batches.get(batch_id), f"records.scripts.{batch_id[:64]}"
+        above = f"records.scripts.{batch_id[:64]}"
+        batch = sandbox.batches.get(batch_id)
         if batch is None:
             yield above, "wanted the id of a row of tables.batches"
-        else:
-            last = len(batch.rows)
-            yield from (
-                (f"{above}.{row}", f"wanted a row from 1 to {last}")
-                for row in rows
-                if not 1 <= row <= last
-            )
+            continue
+        last = len(batch.rows)
+        for row in rows:
+            if not 1 <= row <= last:
+                yield f"{above}.{row}", f"wanted a row from 1 to {last}"

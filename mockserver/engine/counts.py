@@ -59,10 +59,11 @@ class Counts:
             if decision.rule is None or attempt is None or len(self.struck) >= MOST_STRUCK:
                 continue
             webhook = outcome.webhook
-            # Where none was planned, a rule has struck only if it dropped them itself.
-            is_told = bool(result.webhooks) or bool(webhook and webhook.drop and result.events)
-            if webhook is not None and not is_told:
-                continue
+            if webhook is not None and not result.webhooks:
+                # Where none was planned, a rule has struck only if it dropped them itself.
+                has_dropped = webhook.drop and result.events
+                if not has_dropped:
+                    continue
             self.struck.setdefault((attempt.also or attempt.op, outcome.words), outcome)
 
     def decided(self, decision: Decision) -> None:

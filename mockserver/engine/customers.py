@@ -87,7 +87,8 @@ def delete(step: Step, customer_id: str, *, ask_provider: bool) -> Customer:
     customer = get(step, customer_id)
     # Raises for one that was removed before, while no provider has forgotten anything yet.
     after = customer.after_removal(step.sandbox.now)
-    newest_first = list(step.sandbox.payment_methods.find("in_use", customer_id))[::-1]
+    newest_first = list(step.sandbox.payment_methods.find("in_use", customer_id))
+    newest_first.reverse()
     # All providers are asked before any method goes: one that refuses keeps the customer whole.
     if ask_provider:
         for method in newest_first:
@@ -106,16 +107,17 @@ def methods(step: Step, customer_id: str) -> list[PaymentMethod]:
     Assumptions ``removed.in_customer_list`` and ``paging.order`` say which, and in what order.
     """
     get(step, customer_id)
-    index = "customer" if step.assume("removed.in_customer_list") == "shown" else "in_use"
-    oldest_first = list(step.sandbox.payment_methods.find(index, customer_id))
-    is_newest_first = step.assume("paging.order") == "newest_first"
-    return oldest_first[::-1] if is_newest_first else oldest_first
+    shows_removed = step.assume("removed.in_customer_list") == "shown"
+    index = "customer" if shows_removed else "in_use"
+    found = list(step.sandbox.payment_methods.find(index, customer_id))
+    if step.assume("paging.order") == "newest_first":
+        found.reverse()
+    return found
 
 
 def default_method(sandbox: Sandbox, customer: Customer) -> PaymentMethod | None:
     """The default payment method, when there is one."""
-    method_id = customer.default_payment_method_id
-    return sandbox.payment_methods.get(method_id) if method_id else None
+    return sandbox.payment_methods.get(customer.default_payment_method_id or "")
 
 
 def _present(step: Step, customer_id: str) -> Customer:

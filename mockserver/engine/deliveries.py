@@ -19,7 +19,7 @@ docs/scenario-language.md, webhook.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from mockserver.domain.addresses import is_web_address
@@ -117,6 +117,7 @@ def emit(
     if to is not None:
         targets = [_Target(to)]
     else:
+        # A type of the caller's own, which no subscription can name, goes to nobody.
         kind = next((kind for kind in WebhookType if word_of(kind) == message.type), None)
         targets = _subscribed(step.sandbox, kind)
     notice = Notice(step.sandbox.now, data)
@@ -196,12 +197,11 @@ def report(
     delivery.tries.append(tried)
     delivery.series += 1
     pauses = sandbox.assumed["webhook.retry"]
-    subscription = sandbox.webhook_subscriptions.get(delivery.subscription_id or "")
-    is_unsubscribed = subscription is not None and subscription.state is Presence.REMOVED
+    has_tries_left = delivery.series <= len(pauses)
     event = DeliveryEvent.FAILED
     if tried.is_accepted:
         event = DeliveryEvent.ACCEPTED
-    elif final or is_unsubscribed or delivery.series > len(pauses):
+    elif final or not has_tries_left or _is_unsubscribed(sandbox, delivery):
         event = DeliveryEvent.EXHAUSTED
     _move(sandbox, delivery, event)
     sandbox.config.counts.webhooks[delivery.state.value] += 1
@@ -214,12 +214,20 @@ def report(
         _unblock(sandbox, delivery)
 
 
+def _is_unsubscribed(sandbox: Sandbox, delivery: Delivery) -> bool:
+    """Whether the subscription of a delivery was deleted, while it was being sent: it is not tried
+    again. The receiver that an object names itself has no subscription."""
+    subscription = sandbox.webhook_subscriptions.get(delivery.subscription_id or "")
+    return subscription is not None and subscription.state is Presence.REMOVED
+
+
 def _tell_of_try(sandbox: Sandbox, delivery: Delivery, *, is_scripted: bool) -> None:
     """Tell observers of a try, and whether the receiver had reason to trust its signature: one that
     took a forged webhook is found so. What nobody has judged but a script counts as genuine."""
     is_genuine = True
     if not is_scripted:
         key, body = sandbox.config.webhook_key, delivery.content.raw
+        # A receiver may know the key before the present one, as in the days after a change of keys.
         genuine = (sign(key, body), sign(previous_key(key), body))
         is_genuine = delivery.content.signature in genuine
     tried = WebhookTry(sandbox.now, delivery, is_genuine, is_scripted, sandbox.journal.last)
@@ -238,9 +246,10 @@ def _unblock(sandbox: Sandbox, ended: Delivery) -> None:
         return
     del deliveries.blocking[ended.url]
     for other in deliveries:
-        if other.url != ended.url or other.state is not DeliveryState.WAITING:
+        has_waited = other.url == ended.url and other.state is DeliveryState.WAITING
+        if not has_waited or other.delivery_id in deliveries.unanswered:
             continue
-        if other.due <= sandbox.now and other.delivery_id not in deliveries.unanswered:
+        if other.due <= sandbox.now:
             other.due = sandbox.now
             deliveries.note_changed(other)
             sandbox.schedule.plan(other.due, Due.WEBHOOK, other.delivery_id)
@@ -303,6 +312,7 @@ def replay(sandbox: Sandbox, delivery: Delivery, url: str) -> Delivery:
 def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
     """A webhook subscription was deleted: nothing more is sent for it."""
     for delivery in sandbox.deliveries:
+        # One that is being sent can be stopped no more.
         if delivery.subscription_id == subscription_id and delivery.state in _STILL_TO_COME:
             if delivery.state is DeliveryState.HELD:
                 sandbox.deliveries.held.pop(delivery.overtaken_by, None)
@@ -310,7 +320,7 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
             _unblock(sandbox, delivery)
 
 
-def _named(subject: Any, event: Event) -> list[_Target]:
+def _named(subject: object, event: Event) -> list[_Target]:
     """The receivers that the object of an event names itself: its webhook, and of a charge whose
     3-D Secure challenge has ended its ``threeDSNotificationUrl``."""
     named: list[_Target] = []
@@ -356,8 +366,9 @@ def _plan_for(step: Step, reported: ReportedEvent, room: int) -> int:
         wanted = scripted or _planned_by_rule(step, reported, target.receiver.url, notice)
         if wanted.drop:
             continue
-        copies = min(wanted.copies, room - planned)
-        if copies < wanted.copies:
+        copies = wanted.copies
+        if planned + copies > room:
+            copies = room - planned
             _warn_of_more(step)
         deliveries = list(
             _plan_one(
@@ -472,7 +483,7 @@ def _plan_one(
             version=sandbox.assumed["webhook.version"],
             added=sandbox.now,
             due=sandbox.now + wanted.delay + number * wanted.gap,
-            ordering_key=delivery_id if wanted.together else message.subject_id or message_id,
+            ordering_key=_ordering_key(message, message_id, delivery_id, wanted),
             together=wanted.together,
             blocks=wanted.blocks,
             state=DELIVERY.begin(begun),
@@ -487,6 +498,16 @@ def _plan_one(
         if event is None:
             _schedule(sandbox, delivery)
         yield delivery
+
+
+def _ordering_key(
+    message: WebhookMessage, message_id: str, delivery_id: str, wanted: WebhookPlan
+) -> str:
+    """What webhooks have in common that are sent one after the other: they are about one object.
+    Copies that are sent together wait for none."""
+    if wanted.together:
+        return delivery_id
+    return message.subject_id or message_id
 
 
 def _state_told(event: Event | None, wanted: WebhookPlan) -> str | None:
@@ -506,15 +527,17 @@ def _schedule(sandbox: Sandbox, delivery: Delivery) -> None:
         waiting = held.setdefault(delivery.overtaken_by, [])
         if delivery.delivery_id in waiting:
             return
-        # One that waits itself is still the next of those that wait already: it overtakes them, and
-        # its copies follow it. The first of a message has its id; when it waits, its copies wait
-        # with it.
-        if delivery.message_id in (waiting or [delivery.delivery_id]):
+        # The first of a message has its id; when it waits, its copies wait with it.
+        is_first = delivery.delivery_id == delivery.message_id
+        begins_to_wait = is_first and not waiting
+        waits_with_first = delivery.message_id in waiting
+        if begins_to_wait or waits_with_first:
             if not waiting:
                 until = sandbox.now + (delivery.held_for or LONGEST_HOLD)
                 sandbox.schedule.plan(until, Due.WEBHOOK_HELD, delivery.delivery_id)
             waiting.append(delivery.delivery_id)
             return
+        # It is the next after those that wait already: it overtakes them, and its copies follow it.
         _move(sandbox, delivery, DeliveryEvent.RELEASED)
     sandbox.schedule.plan(delivery.due, Due.WEBHOOK, delivery.delivery_id)
     about = f"{delivery.url} {delivery.message.subject_id}"
@@ -531,7 +554,10 @@ def _release(sandbox: Sandbox, copies: Sequence[str], ordering_key: str, earlies
         for delivery in deliveries
         if delivery is not None and delivery.state is DeliveryState.HELD
     ]
-    late = max(0, earliest - held[0].due) if held else 0
+    if not held:
+        # They were withdrawn while they waited.
+        return
+    late = max(0, earliest - held[0].due)
     for delivery in held:
         _move(sandbox, delivery, DeliveryEvent.RELEASED)
         if not delivery.together:

@@ -64,10 +64,17 @@ class DryRule:
             self.fired += 1
             self.entries = [*self.entries, entry.number][-MOST_NAMED:]
             return
-        mismatches = [len(list(self.rule.when.differences(attempt))) for attempt in attempts]
-        fewest = min(mismatches)
-        attempt = attempts[mismatches.index(fewest)]
-        self._misses.append(_Miss(fewest, -entry.number, entry, attempt))
+        # A charge may be tried by several providers: the try that came nearest tells most.
+        nearest, fewest = attempts[0], self._count_mismatches(attempts[0])
+        for attempt in attempts[1:]:
+            mismatches = self._count_mismatches(attempt)
+            if mismatches < fewest:
+                nearest, fewest = attempt, mismatches
+        self._misses.append(_Miss(fewest, -entry.number, entry, nearest))
+
+    def _count_mismatches(self, attempt: Attempt) -> int:
+        """How many tests of the rule an attempt does not pass."""
+        return len(list(self.rule.when.differences(attempt)))
 
     def near(self) -> list[tuple[JournalEntry, list[Difference]]]:
         """The nearest misses, and what differed."""
@@ -104,7 +111,8 @@ class DryRun:
         self.rules = [DryRule(rule) for rule in ruleset.rules if rule.text in tried_texts]
         # Rules of scenarios hear no set-up call.
         entries = tuple(entry for entry in sandbox.journal.entries if not entry.is_setup)
-        most = max(_MOST_TRIALS // max(len(self.rules), 1), 1)
+        rules = max(len(self.rules), 1)
+        most = max(_MOST_TRIALS // rules, 1)
         self.entries = entries[-most:]
 
     def ask(self, entry: JournalEntry) -> None:

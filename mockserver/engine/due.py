@@ -17,7 +17,7 @@ sent: a client that reacts to one does so at that instant, not after the jump.
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from mockserver.domain import states
 from mockserver.domain.clock import Micros
@@ -71,14 +71,16 @@ def _while_with_detail(state: StrEnum | None, act: Callable[..., object]) -> Wor
     return work
 
 
-def _object_in(state: StrEnum | None, sandbox: Sandbox, entry: ScheduledWork) -> Any:
+def _object_in(state: StrEnum | None, sandbox: Sandbox, entry: ScheduledWork) -> object:
     """The object of an entry; None when it is gone, or not in that state any more."""
-    row = getattr(sandbox, entry.what.table or "").get(entry.subject)
+    # Work without a table, such as a webhook, finds its object itself and does not come here.
+    table_name = entry.what.table or ""
+    row: object = getattr(sandbox, table_name).get(entry.subject)
     if row is None or state is None:
         return row
     # Objects that the service gives a status have that, others a state of our own.
-    is_there = state in (getattr(row, "status", None), getattr(row, "state", None))
-    return row if is_there else None
+    stands = getattr(row, "status", None) or getattr(row, "state", None)
+    return row if stands is state else None
 
 
 def _lose_method(step: Step, entry: ScheduledWork) -> None:
@@ -148,7 +150,8 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
     """
     schedule, outbox = sandbox.schedule, sandbox.deliveries.outbox
     sandbox.horizon = until
-    waiting_before, left = len(outbox), SLICE
+    waiting_before = len(outbox)
+    left = SLICE
     # Each turn takes one entry. Batches move ``now`` on within theirs, so it never goes back.
     while left > 0:
         entry = schedule.next_due(until)
@@ -161,9 +164,11 @@ def run_slice(sandbox: Sandbox, until: Micros) -> None:
         if entry.what in HEAVY or sandbox.holding.is_all:
             break
         # All of this instant is done, and there is something to send before time goes on.
-        if len(outbox) > waiting_before and not schedule.is_due(sandbox.now):
+        has_to_send = len(outbox) > waiting_before
+        if has_to_send and not schedule.is_due(sandbox.now):
             break
-    if len(outbox) == waiting_before and not schedule.is_due(until):
+    has_nothing_to_send = len(outbox) == waiting_before
+    if has_nothing_to_send and not schedule.is_due(until):
         sandbox.now = max(sandbox.now, until)
 
 

@@ -44,7 +44,8 @@ def first(step: Step, key: str, request: tuple[object, ...]) -> First | None:
         return None
     # Refused or not: findings must not take it for a second payment.
     step.result.is_repeat = True
-    is_same = first.asked in (None, _digest_of(step, request))
+    # An import without secrets has no digest: any request of the operation is taken for the same.
+    is_same = first.asked is None or first.asked == _digest_of(step, request)
     if first.op != step.asked.op or not is_same:
         words = (
             f"this key was sent with another request ({first.op}): wanted the same one, or a "
@@ -71,6 +72,7 @@ def keep(step: Step, key: str, request: tuple[object, ...], status: int, answer:
     )
     first.is_answered = step.result.answered
     step.result.first = first
+    # The oldest stand first: those whose keys are free again go.
     while firsts:
         oldest = next(iter(firsts))
         if sandbox.now - firsts[oldest].at <= _WINDOW:
@@ -91,10 +93,10 @@ def _repeat(step: Step, about: Iterable[tuple[str, str]], words: str) -> None:
 def _has_acted(step: Step, status: int) -> bool:
     """Whether something happened, or a provider was asked, before a step was answered with a
     status."""
-    was_tried = step.result.events or any(
-        decision.stage is Stage.PROVIDER for decision in step.result.decisions
-    )
-    return status < _REFUSED or bool(was_tried)
+    if status < _REFUSED or step.result.events:
+        return True
+    # A provider that declined has been asked: the same key must not ask it again.
+    return any(decision.stage is Stage.PROVIDER for decision in step.result.decisions)
 
 
 def _name(key: str) -> str:

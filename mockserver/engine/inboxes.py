@@ -95,11 +95,12 @@ class Inboxes(QuotaMember):
 
     def give_up_oldest(self) -> bool:
         """Drop the oldest arrival of all inboxes; False when there is none."""
-        oldest = min(self._by_name, key=lambda name: self._by_name[name][0].number, default=None)
-        if oldest is None:
+        if not self._by_name:
             return False
+        # An inbox that is empty is forgotten, so each has one that is its oldest.
+        holder_of_oldest = min(self._by_name, key=lambda name: self._by_name[name][0].number)
         self.dropped += 1
-        self._drop_oldest(oldest)
+        self._drop_oldest(holder_of_oldest)
         return True
 
     def _drop_oldest(self, name: str) -> None:
@@ -119,10 +120,7 @@ class Inboxes(QuotaMember):
             return None
         self.number += 1
         lower = {header.lower(): value for header, value in came.headers.items()}
-        signature, checked = lower.get(SIGNATURE), SignatureCheck.MISSING
-        if signature is not None:
-            is_valid = compare_digest(sign(key, came.body).encode(), signature.encode())
-            checked = SignatureCheck.VALID if is_valid else SignatureCheck.INVALID
+        checked = _signature_check(key, came.body, lower.get(SIGNATURE))
         arrival = replace(
             came,
             number=self.number,
@@ -149,6 +147,16 @@ class Inboxes(QuotaMember):
         self.resize(size_of(arrival))
 
 
+def _signature_check(key: str, body: bytes, signature: str | None) -> SignatureCheck:
+    """What the signature of a body is worth, as a careful receiver would check it."""
+    if signature is None:
+        return SignatureCheck.MISSING
+    # In constant time: how long it takes tells nobody how much of a forged one is right.
+    if compare_digest(sign(key, body).encode(), signature.encode()):
+        return SignatureCheck.VALID
+    return SignatureCheck.INVALID
+
+
 def name_in(url: str, public_url: str) -> str | None:
     """The inbox of this server that an address names, or None; all names of this machine count as
     one, as a shop's settings may say ``localhost`` where the server calls itself 127.0.0.1."""
@@ -168,4 +176,6 @@ def name_in(url: str, public_url: str) -> str | None:
 
 def _port(address: SplitResult) -> int | None:
     """The port that an address names, or that its scheme means. Raises ``ValueError``."""
-    return _PORTS.get(address.scheme) if address.port is None else address.port
+    if address.port is not None:
+        return address.port
+    return _PORTS.get(address.scheme)

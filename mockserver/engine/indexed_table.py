@@ -32,7 +32,7 @@ others.
 """
 
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import field
 from heapq import nlargest, nsmallest
@@ -91,9 +91,9 @@ class Holds(Generic[R]):
     """Whether a test, such as one of ``operator``, holds of what ``read`` says of a row and a
     value; without ``present``, whether not."""
 
-    read: Callable[[R], Any]
+    read: Callable[[R], object]
     test: Callable[[Any, Any], bool]
-    value: Any
+    value: object
     present: bool = True
 
     def __call__(self, row: R) -> bool:
@@ -151,9 +151,11 @@ class Scan(Generic[R]):
         if sort is None:
             return query.cut(rows)
         wanted = query.skip + query.limit
-        if wanted > len(rows) // 10:
+        are_few_of_many = wanted <= len(rows) // 10
+        if not are_few_of_many:
             return query.cut(_in_order(rows, sort))
-        # Few of many: to look for the first ones takes a quarter of putting all into order.
+        # To look for the first ones takes a quarter of putting all into order. Of equal rows both
+        # ways keep the order: where the highest come first, the newest of them do.
         if query.descending:
             return nlargest(wanted, reversed(rows), key=sort)[query.skip :]
         return nsmallest(wanted, rows, key=sort)[query.skip :]
@@ -190,8 +192,13 @@ class Index(Generic[R]):
 
     def check(self, values: Sequence[Hashable]) -> Check[R]:
         """Whether a row has one of some values."""
+        # A row without a value has no place under None either.
         allowed = frozenset(values) - {None}
-        return lambda row: not allowed.isdisjoint(self.values_of(row))
+
+        def has_one(row: R) -> bool:
+            return not allowed.isdisjoint(self.values_of(row))
+
+        return has_one
 
 
 def index_by(
@@ -256,8 +263,9 @@ class PostingLists(Generic[R]):
         places = self.by_value[value]
         if isinstance(places, list):
             del places[bisect_left(places, seq)]
-        if not isinstance(places, list) or not places:
-            del self.by_value[value]
+            if places:
+                return
+        del self.by_value[value]
 
 
 class LateRows(list[Any]):
@@ -271,15 +279,16 @@ class LateRows(list[Any]):
         self._seen = 0
 
     def __getitem__(self, place: Any) -> Any:
-        held = super().__getitem__(place)
-        if type(held) is bytes:
-            # The place may count from the end.
-            held = self._make(place % len(self), held)
-            self[place] = held
-        elif type(held) is list:
-            # A slice was asked for, and what stands in it may be texts.
+        if isinstance(place, slice):
+            # What stands in it may be texts.
             return [self[each] for each in range(*place.indices(len(self)))]
-        return held
+        held = super().__getitem__(place)
+        if type(held) is not bytes:
+            return held
+        # The place may count from the end.
+        row = self._make(place % len(self), held)
+        self[place] = row
+        return row
 
     def __iter__(self) -> Iterator[Any]:
         # That of a list would give the texts.
@@ -291,10 +300,12 @@ class LateRows(list[Any]):
     def make_more(self, most: int) -> bool:
         """Make so many of the rows, from the first on; whether any are left that nobody has looked
         at."""
-        begin, self._seen = self._seen, min(self._seen + most, len(self))
-        for place in range(begin, self._seen):
+        begin, end = self._seen, min(self._seen + most, len(self))
+        for place in range(begin, end):
+            # To look at a row makes it.
             self[place]
-        return self._seen < len(self)
+        self._seen = end
+        return end < len(self)
 
     def copy(self) -> "LateRows":
         """The same rows, those not yet looked at as texts."""
@@ -366,11 +377,14 @@ class Table(Generic[R]):
         copy: Table[R] = Table(
             self.id_of, tuple(self._indexes.values()), changes_in_place=self.changes_in_place
         )
-        copy.rows = self.rows.copy() if copy_row is None else [copy_row(row) for row in self.rows]
+        if copy_row is None:
+            copy.rows = self.rows.copy()
+        else:
+            copy.rows = [copy_row(row) for row in self.rows]
         copy._places = self._places.copy()
         return copy
 
-    def contents(self) -> list[Any]:
+    def contents(self) -> list[Sized]:
         """The lists and dictionaries that it consists of: who drops a large sandbox frees them one
         by one, in a thread, as others would wait for all of them."""
         return [
@@ -454,8 +468,10 @@ class Table(Generic[R]):
         for name, _ in query.equal:
             if self.learn_more(name):
                 return True
-        looks_at_all = not query.equal and (query.where or query.sort)
-        if looks_at_all and isinstance(self.rows, LateRows):
+        has_index = bool(query.equal)
+        reads_rows = bool(query.where) or query.sort is not None
+        # Without an index every row is read, and made for that where the store has it as a text.
+        if reads_rows and not has_index and isinstance(self.rows, LateRows):
             return self.rows.make_more(STEP_ROWS)
         return False
 
@@ -479,6 +495,7 @@ class Table(Generic[R]):
             return [self.rows[seq] for seq in places]
         if isinstance(self.rows, LateRows):
             self.rows.make_more(len(self.rows))
+        # Not ``self.rows.copy()``: that of late rows makes them anew at each look.
         return list.copy(self.rows)
 
     def _checks(self, equal: Iterable[tuple[str, Sequence[Hashable]]]) -> list[Check[R]]:
@@ -488,24 +505,35 @@ class Table(Generic[R]):
     def _candidates(self, query: Query[R]) -> tuple[Sequence[int], list[Check[R]]]:
         """The places that the index with the fewest has, or all, within the time of the query, in
         order; and what else rows must pass."""
-        places: Sequence[int] = range(len(self.rows))
-        narrowest = None
-        for number, (name, values) in enumerate(query.equal):
-            postings = self._up_to_date(name)
-            lists = list(filter(None, map(postings.of, dict.fromkeys(values))))
-            count = sum(map(len, lists))
-            # To put the places of several values into order takes longer than to look at each row.
-            is_slow = count > STEP_ROWS and len(lists) > 1
-            if is_slow or (narrowest is not None and count >= len(places)):
-                continue
-            narrowest = number
-            places = lists[0] if len(lists) == 1 else sorted(set(chain.from_iterable(lists)))
+        narrowest, places = self._fewest_places(query)
+        # Rows stand in the order of their adding.
         if query.after is not None:
             places = places[bisect_right(places, query.after, key=self._added) :]
         if query.before is not None:
             places = places[: bisect_left(places, query.before, key=self._added)]
         others = [equal for number, equal in enumerate(query.equal) if number != narrowest]
         return places, [*self._checks(others), *query.where]
+
+    def _fewest_places(self, query: Query[R]) -> tuple[int | None, Sequence[int]]:
+        """Which of the indexes that a query names has the fewest places, and these in order; None
+        and all places where no index is worth it."""
+        narrowest = None
+        fewest: Sequence[int] = range(len(self.rows))
+        for number, (name, values) in enumerate(query.equal):
+            postings = self._up_to_date(name)
+            distinct_values = dict.fromkeys(values)
+            lists = [places for places in map(postings.of, distinct_values) if places]
+            count = sum(map(len, lists))
+            # To put the places of several values into order takes longer than to look at each row.
+            is_slow = count > STEP_ROWS and len(lists) > 1
+            if is_slow:
+                continue
+            if narrowest is not None and count >= len(fewest):
+                continue
+            narrowest = number
+            # A row that has several of the values stands in several lists.
+            fewest = lists[0] if len(lists) == 1 else sorted(set(chain.from_iterable(lists)))
+        return narrowest, fewest
 
     def _added(self, seq: int) -> Micros:
         return self.rows[seq].added

@@ -109,9 +109,12 @@ def check_transfer(
         faults.add(Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfer", "wanted account and amount")
         return
     got = f"got {number_text(passed_on)}"
-    fits_currency = money is None or Faults().attempt(exact, passed_on, money) is not None
+    fits_currency, digits = True, ""
+    if money is not None:
+        # A fault of its own code is told below, not that of an amount to be charged.
+        fits_currency = Faults().attempt(exact, passed_on, money) is not None
+        digits = f" with at most {money.digits} digits after the point"
     if passed_on <= 0 or not fits_currency:
-        digits = "" if money is None else f" with at most {money.digits} digits after the point"
         words = f"{got}, wanted more than 0{digits}"
         faults.add(Code.INVALID_TRANSFER_AMOUNT, "Transfer.Amount", words)
     elif passed_on > amount and not faults.blames("Amount"):
@@ -204,7 +207,9 @@ def check_ccv(ccv: str | None, facts: CardNumber | None, faults: Faults) -> None
     if ccv is None:
         return
     shortest, longest = CCV_LENGTHS[facts.brand if facts else None]
-    if not (shortest <= len(ccv) <= longest and ccv.isdigit() and ccv.isascii()):
+    # Digits of other scripts are digits too, but none of a card.
+    is_number = ccv.isdigit() and ccv.isascii()
+    if not is_number or not shortest <= len(ccv) <= longest:
         wanted = " or ".join(str(length) for length in dict.fromkeys((shortest, longest)))
         faults.add(Code.INVALID_CCV, "Ccv", f"wanted {wanted} digits")
 
@@ -265,4 +270,6 @@ def _month_of(now: Micros) -> int:
 def _end_of(expiry: str) -> Micros:
     """The instant at which a card expires, ``MM/YY``: the first of the next month."""
     month, year = int(expiry[:2]), 2000 + int(expiry[3:])
-    return instant_of(datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC))
+    if month == 12:
+        return instant_of(datetime(year + 1, 1, 1, tzinfo=UTC))
+    return instant_of(datetime(year, month + 1, 1, tzinfo=UTC))

@@ -54,6 +54,7 @@ from typing import (
     Any,
     NamedTuple,
     TypeAlias,
+    TypeVar,
     Union,
     get_args,
     get_origin,
@@ -88,12 +89,18 @@ _UNITED = frozenset(get_args(ProviderOutcome))
 _SHARED = (Instrument, ProviderSummary)
 """Records that many rows hold alike: read again, they are one value in memory."""
 
-Write: TypeAlias = Callable[[Any], Any]
+T = TypeVar("T")
+
+Write: TypeAlias = Callable[[Any], object]
+"""What stands for a value of one type in a line."""
+
 Read: TypeAlias = Callable[[Any, CardRegistry], Any]
+"""The value of plain data whose shape is trusted: each reader names the one that it takes."""
+
 Fault: TypeAlias = tuple[str, str]
 """The dotted path to what is wrong, and the words for it."""
 
-FaultsOf: TypeAlias = Callable[[Any], Sequence[Fault]]
+FaultsOf: TypeAlias = Callable[[object], Sequence[Fault]]
 
 
 class ImportFault(ValueError):
@@ -119,7 +126,9 @@ def line_of(value: object, view: View = View.STORE) -> bytes:
     """The line of a value, without its end. Raises ``TypeError`` for one that has none."""
     if view is View.MASKED:
         value = _masked(value)
-    written = _written_in_store if view is View.STORE else _written
+    written: Write = _written
+    if view is View.STORE:
+        written = _written_in_store
     try:
         return orjson.dumps(value, written, _BY_TYPE)
     except TypeError:
@@ -128,14 +137,15 @@ def line_of(value: object, view: View = View.STORE) -> bytes:
         return json.dumps(_unfolded(value, written), separators=(",", ":")).encode()
 
 
-def _unfolded(value: Any, written: Write) -> Any:
+def _unfolded(value: object, written: Write) -> object:
     """The same value of nothing but what Python's encoder knows. That one is slower, and knows
     texts and numbers that orjson refuses."""
     if value is None or type(value) in (str, int, float, bool):
         return value
+    # By the very type: a named tuple or an enumeration may be written in another way.
     if type(value) is dict:
         return {key: _unfolded(member, written) for key, member in value.items()}
-    if type(value) in (list, tuple):
+    if type(value) is list or type(value) is tuple:
         return [_unfolded(item, written) for item in value]
     if isinstance(value, Enum):
         return value.value
@@ -144,12 +154,12 @@ def _unfolded(value: Any, written: Write) -> Any:
     return _unfolded(written(value), written)
 
 
-def _written(value: Any) -> Any:
+def _written(value: object) -> object:
     """What stands for a value that JSON does not know: one level of it, the encoder asks on."""
     return _write_of(type(value))(value)
 
 
-def _written_in_store(value: Any) -> Any:
+def _written_in_store(value: object) -> object:
     """The same in a line of a store."""
     return _write_in_store_of(type(value))(value)
 
@@ -170,7 +180,7 @@ _shared_texts: Recent[int, tuple[object, orjson.Fragment]] = Recent(_MOST_TEXTS)
 """The last shared records that were written to a store, by their identity, with their texts."""
 
 
-def _text_of_shared(value: Any) -> orjson.Fragment:
+def _text_of_shared(value: object) -> orjson.Fragment:
     """What many rows hold alike is one value in memory, and is put into words once."""
     known, text = _shared_texts.get(id(value), (None, None))
     # The identity alone may be that of an earlier value, which is gone.
@@ -199,14 +209,15 @@ def write_instant(value: Instant) -> int | str:
     return int(value)
 
 
-def _write_tuple(value: tuple[Any, ...]) -> list[Any]:
+def _write_tuple(value: tuple[object, ...]) -> list[object]:
     """A named tuple, whose last values may have come later: those that are None are left out, so
     that what an earlier version has written is equal to what this one writes of it."""
-    last = len(value)
-    least = last - len(getattr(value, "_field_defaults", ()))
-    while last > least and value[last - 1] is None:
-        last -= 1
-    return list(value[:last])
+    with_defaults = getattr(value, "_field_defaults", ())
+    shortest = len(value) - len(with_defaults)
+    end = len(value)
+    while end > shortest and value[end - 1] is None:
+        end -= 1
+    return list(value[:end])
 
 
 def _write_bytes(value: bytes) -> object:
@@ -227,11 +238,12 @@ _WRITES: Mapping[type, Write] = {
 }
 
 
-def _masked(value: Any) -> Any:
+def _masked(value: object) -> object:
     """A value with its secrets left out and its texts masked: any text may hold a card number that
     somebody has put into the wrong field."""
     if value is None or type(value) in (int, bool):
         return value
+    # States are texts too, but of ours: no client has put anything into them.
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, str):
@@ -240,27 +252,33 @@ def _masked(value: Any) -> Any:
         return RecordForm.of(type(value)).masked(value)
     if isinstance(value, Mapping):
         return {_masked(key): _masked_member(key, member) for key, member in value.items()}
-    plain = value if type(value) in (list, tuple) else _written(value)
+    if type(value) is list or type(value) is tuple:
+        return [_masked(item) for item in value]
+    # An amount or an instant is plain now; a named tuple or a set is a list, whose items may be
+    # texts.
+    plain = _written(value)
     if isinstance(plain, list | tuple):
         return [_masked(item) for item in plain]
     return plain
 
 
-def _masked_member(key: object, member: Any) -> Any:
+def _masked_member(key: object, member: object) -> object:
     """A text is masked also by what the name of its key says of it."""
     if type(member) is str:
         return mask_field(str(key), member)
     return _masked(member)
 
 
-def write_any(value: Any, *, secrets: bool = True) -> Any:
+def write_any(value: object, *, secrets: bool = True) -> object:
     """A value of no declared type, made of texts, numbers, lists and mappings, as plain data that
     says itself what it is. Raises ``TypeError`` for another."""
     match value:
         case Enum():
             return value.value
+        case str() if not secrets:
+            return mask_field("", value)
         case str():
-            return value if secrets else mask_field("", value)
+            return value
         case None | bool() | int():
             return value
         case Decimal():
@@ -280,11 +298,16 @@ def write_any(value: Any, *, secrets: bool = True) -> Any:
             raise TypeError(f"{type(value).__name__} has no form in a line")
 
 
-def read_any(raw: Any, cards: CardRegistry | None = None) -> Any:
+def _write_any_masked(value: object) -> object:
+    """The same with every text masked."""
+    return write_any(value, secrets=False)
+
+
+def read_any(raw: object, cards: CardRegistry | None = None) -> Any:
     """The value of such plain data. No card is in it: ``cards`` is what every ``Read`` is given."""
     match raw:
-        case {"$kind": "Decimal"}:
-            return Decimal(raw["value"])
+        case {"$kind": "Decimal", "value": digits}:
+            return Decimal(digits)
         case {"$kind": "Mapping", "value": dict(members)} | dict(members):
             return {key: read_any(member, cards) for key, member in members.items()}
         case list():
@@ -293,10 +316,10 @@ def read_any(raw: Any, cards: CardRegistry | None = None) -> Any:
             return raw
 
 
-def _faults_of_any(raw: Any) -> Sequence[Fault]:
+def _faults_of_any(raw: object) -> Sequence[Fault]:
     """What is wrong with plain data that says itself what it is."""
     match raw:
-        case {"$kind": "Decimal"}:
+        case dict() if raw.get(KIND) == "Decimal":
             return _faults_of_decimal(raw.get("value"))
         case {"$kind": "Mapping", "value": dict(members)} | dict(members):
             return _gathered((key, _faults_of_any(member)) for key, member in members.items())
@@ -321,21 +344,22 @@ class Form(NamedTuple):
     faults: FaultsOf
 
 
-def value_of(annotation: Any, line: bytes, cards: CardRegistry) -> Any:
+def value_of(annotation: type[T], line: bytes, cards: CardRegistry) -> T:
     """The value of a line that was written here. Raises ``ValueError``, ``LookupError``,
     ``TypeError`` or ``ArithmeticError`` for one that makes no sense."""
     return read_plain(annotation, plain_of(line), cards)
 
 
-def read_plain(annotation: Any, raw: Any, cards: CardRegistry) -> Any:
+def read_plain(annotation: type[T], raw: Any, cards: CardRegistry) -> T:
     """The value of the plain data of such a line, which is used up."""
     read = form_of(annotation).read
-    if read is None or raw is None:
-        return raw
-    return read(raw, cards)
+    value: T = raw
+    if read is not None and raw is not None:
+        value = read(raw, cards)
+    return value
 
 
-def checked_value_of(annotation: Any, raw: Any, cards: CardRegistry) -> Any:
+def checked_value_of(annotation: type[T], raw: object, cards: CardRegistry) -> T:
     """The value of plain data of any origin, which is used up. Raises ``ImportFault``."""
     faults = form_of(annotation).faults(raw)
     if faults:
@@ -368,8 +392,10 @@ def form_of(annotation: Any) -> Form:
     if origin is tuple and args[-1] is not Ellipsis:
         return _fixed([form_of(arg) for arg in args], _tuple_of, 0)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        key = _NUMBER_KEY if args[0] is int else form_of(args[0])
-        return _mapping(key, form_of(args[1]))
+        key_type, item_type = args
+        # JSON has texts alone for keys.
+        key = _NUMBER_KEY if key_type is int else form_of(key_type)
+        return _mapping(key, form_of(item_type))
     if isinstance(origin, type) and issubclass(origin, Sequence | Set):
         return _listed(form_of(args[0]), origin)
     if isinstance(annotation, type) and issubclass(annotation, Enum):
@@ -387,13 +413,22 @@ def form_of(annotation: Any) -> Form:
 def _form_of_union(args: Sequence[Any]) -> Form:
     """The form of one of several types, of which None may be one."""
     members = [arg for arg in args if arg is not types.NoneType]
-    form = form_of(members[0]) if len(members) == 1 else _union(members)
+    if len(members) == 1:
+        form = form_of(members[0])
+    elif all(member in _PLAIN for member in members):
+        form = _union_of_plain(members)
+    else:
+        form = _union_of_records(members)
     if len(members) < len(args):
         return _optional(form)
     return form
 
 
-def _tuple_of(*values: Any) -> tuple[Any, ...]:
+_PLAIN = (str, int, bool)
+"""Types whose values can be told apart as they stand in a line."""
+
+
+def _tuple_of(*values: object) -> tuple[object, ...]:
     """A plain tuple, made as a named one is: of its values one by one."""
     return values
 
@@ -407,11 +442,13 @@ def _gathered(parts: Iterable[tuple[object, Sequence[Fault]]]) -> Sequence[Fault
     """The faults of the parts of a value, as seen from one step further out. What comes after too
     many is not looked at."""
     faults: list[Fault] = []
-    for name, within in parts:
-        if within:
-            faults += [(f"{name}.{at}" if at else str(name), words) for at, words in within]
-            if len(faults) >= MOST_FAULTS:
-                break
+    for name, of_part in parts:
+        for place, words in of_part:
+            # A fault of the part itself has no place within it.
+            outer_place = f"{name}.{place}" if place else str(name)
+            faults.append((outer_place, words))
+        if len(faults) >= MOST_FAULTS:
+            break
     return faults
 
 
@@ -419,13 +456,15 @@ def _optional(only: Form) -> Form:
     """None stands for itself. A secret that was not exported is None wherever its class knows
     that."""
 
-    def faults(raw: Any) -> Sequence[Fault]:
-        return () if raw is None else only.faults(raw)
+    def faults(raw: object) -> Sequence[Fault]:
+        if raw is None:
+            return ()
+        return only.faults(raw)
 
     return Form(only.read, faults)
 
 
-def _constrained(base: Form, constraints: Iterable[Any]) -> Form:
+def _constrained(base: Form, constraints: Iterable[object]) -> Form:
     """The form of a type with constraints beside it: the first that a value does not meet is its
     fault."""
     faults_of = [rule.fault for rule in constraints if hasattr(rule, "fault")]
@@ -434,9 +473,10 @@ def _constrained(base: Form, constraints: Iterable[Any]) -> Form:
     # Constraints look at numbers and texts: what is read for them remembers no card.
     no_cards = CardRegistry("")
 
-    def faults(raw: Any) -> Sequence[Fault]:
+    def faults(raw: object) -> Sequence[Fault]:
         of_base = base.faults(raw)
         if of_base:
+            # What is of another type cannot be read, nor compared.
             return of_base
         value = raw if base.read is None else base.read(raw, no_cards)
         for fault_of in faults_of:
@@ -448,27 +488,31 @@ def _constrained(base: Form, constraints: Iterable[Any]) -> Form:
     return Form(base.read, faults)
 
 
-def _union(members: Sequence[type]) -> Form:
-    """The form of one of several types: plain ones are told apart as they stand, records by their
-    ``$kind``."""
-    if all(member in (str, int, bool) for member in members):
+def _union_of_plain(members: Sequence[type]) -> Form:
+    """The form of one of several plain types."""
 
-        def faults_of_plain(raw: Any) -> Sequence[Fault]:
-            return () if type(raw) in members else _wanted("a text or a number")
+    def faults(raw: object) -> Sequence[Fault]:
+        if type(raw) in members:
+            return ()
+        return _wanted("a text or a number")
 
-        return Form(None, faults_of_plain)
-    forms = {member.__name__: form_of(member) for member in members}
+    return Form(None, faults)
+
+
+def _union_of_records(members: Sequence[type]) -> Form:
+    """The form of one of several records, which ``$kind`` tells apart."""
+    forms = {member.__name__: RecordForm.of(member) for member in members}
     words = f"an object whose {KIND} is one of {', '.join(forms)}"
 
-    def read(raw: Any, cards: CardRegistry) -> Any:
-        read_kind = forms[raw.pop(KIND)].read
-        return raw if read_kind is None else read_kind(raw, cards)
+    def read(raw: dict[str, object], cards: CardRegistry) -> object:
+        kind = str(raw.pop(KIND))
+        return forms[kind].read(raw, cards)
 
-    def faults(raw: Any) -> Sequence[Fault]:
-        form = forms.get(str(raw.get(KIND))) if isinstance(raw, dict) else None
-        if form is None:
+    def faults(raw: object) -> Sequence[Fault]:
+        if not isinstance(raw, dict) or str(raw.get(KIND)) not in forms:
             return _wanted(words)
-        return form.faults({key: member for key, member in raw.items() if key != KIND})
+        record = {key: member for key, member in raw.items() if key != KIND}
+        return forms[str(raw[KIND])].faults(record)
 
     return Form(read, faults)
 
@@ -477,16 +521,18 @@ def _mapping(key: Form, item: Form) -> Form:
     """Keys are texts, those that are whole numbers too."""
     read_key, read_item = key.read, item.read
 
-    def read(raw: Any, cards: CardRegistry) -> Any:
-        members: dict[Any, Any] = {}
-        for name, member in raw.items():
-            if read_item is not None and member is not None:
-                member = read_item(member, cards)
-            member_key = name if read_key is None else read_key(name, cards)
+    def read(raw: dict[str, object], cards: CardRegistry) -> dict[object, object]:
+        members: dict[object, object] = {}
+        for name, raw_member in raw.items():
+            member_key, member = name, raw_member
+            if read_key is not None:
+                member_key = read_key(name, cards)
+            if read_item is not None and raw_member is not None:
+                member = read_item(raw_member, cards)
             members[member_key] = member
         return members
 
-    def faults(raw: Any) -> Sequence[Fault]:
+    def faults(raw: object) -> Sequence[Fault]:
         if not isinstance(raw, dict):
             return _wanted("an object")
         of_keys = _gathered((name, key.faults(name)) for name in raw)
@@ -501,19 +547,20 @@ def _mapping(key: Form, item: Form) -> Form:
 
 def _listed(item: Form, origin: type) -> Form:
     """A list, a tuple of any length, or a set."""
-    shape: Any = origin
+    shape: Callable[[Iterable[object]], object] = origin
+    # Records that say only how their items are used are values: nothing of them may change.
     if origin is Sequence:
         shape = tuple
     elif issubclass(origin, Set):
         shape = frozenset
     read_item = item.read
 
-    def read(raw: Any, cards: CardRegistry) -> Any:
+    def read(raw: list[object], cards: CardRegistry) -> object:
         if read_item is None:
             return shape(raw)
         return shape([None if part is None else read_item(part, cards) for part in raw])
 
-    def faults(raw: Any) -> Sequence[Fault]:
+    def faults(raw: object) -> Sequence[Fault]:
         if not isinstance(raw, list):
             return _wanted("a list")
         return _gathered((place, item.faults(part)) for place, part in enumerate(raw))
@@ -521,18 +568,18 @@ def _listed(item: Form, origin: type) -> Form:
     return Form(read, faults)
 
 
-def _fixed(parts: Sequence[Form], shape: Callable[..., Any], later: int) -> Form:
+def _fixed(parts: Sequence[Form], shape: Callable[..., object], later: int) -> Form:
     """A tuple of so many parts, or a named one, of which the ``later`` last ones may be missing."""
     reads = [(place, part.read) for place, part in enumerate(parts) if part.read is not None]
 
-    def read(raw: Any, cards: CardRegistry) -> Any:
+    def read(raw: list[object], cards: CardRegistry) -> object:
         values = list(raw)
         for place, read_part in reads:
             if place < len(values) and values[place] is not None:
                 values[place] = read_part(values[place], cards)
         return shape(*values)
 
-    def faults(raw: Any) -> Sequence[Fault]:
+    def faults(raw: object) -> Sequence[Fault]:
         if not isinstance(raw, list) or not len(parts) - later <= len(raw) <= len(parts):
             return _wanted(f"a list of {len(parts)}")
         pairs = enumerate(zip(parts, raw, strict=False))
@@ -546,18 +593,21 @@ def _enum(cls: type[Enum]) -> Form:
     by_value = {member.value: member for member in cls}
     words = f"one of {', '.join(map(str, by_value))}"
 
-    def faults(raw: Any) -> Sequence[Fault]:
-        return () if isinstance(raw, str | int) and raw in by_value else _wanted(words)
+    def faults(raw: object) -> Sequence[Fault]:
+        # A list, which has no hash, cannot be looked up.
+        if isinstance(raw, str | int) and raw in by_value:
+            return ()
+        return _wanted(words)
 
-    def read(raw: Any, cards: CardRegistry) -> Enum:
+    def read(raw: str | int, cards: CardRegistry) -> Enum:
         return by_value[raw]
 
     return Form(read, faults)
 
 
-def _faults_of_int(raw: Any) -> Sequence[Fault]:
+def _faults_of_int(raw: object) -> Sequence[Fault]:
     """What is wrong with a whole number, or an instant."""
-    # Nothing that is counted or timed lies beyond the calendar.
+    # Nothing that is counted or timed lies beyond the calendar. True is an int too, and none here.
     if type(raw) is int and EARLIEST <= raw <= LATEST:
         return ()
     # An instant with tenths may stand for whole microseconds.
@@ -566,31 +616,32 @@ def _faults_of_int(raw: Any) -> Sequence[Fault]:
     return _wanted("a whole number")
 
 
-def read_instant(raw: Any, cards: CardRegistry) -> Instant:
+def read_instant(raw: int | str, cards: CardRegistry) -> Instant:
     """The instant of whole microseconds, or of a text with tenths of one."""
-    if type(raw) is not str:
+    if isinstance(raw, int):
         return Instant(raw)
     whole, _, tenths = raw.partition(".")
     return Instant(int(whole), int(tenths))
 
 
-def _read_int(raw: Any, cards: CardRegistry) -> int:
+def _read_int(raw: int | str, cards: CardRegistry) -> int:
     """A whole number; a text is an instant with tenths, which is one too."""
-    return read_instant(raw, cards) if type(raw) is str else int(raw)
+    return read_instant(raw, cards) if isinstance(raw, str) else int(raw)
 
 
-def _faults_of_decimal(raw: Any) -> Sequence[Fault]:
+def _faults_of_decimal(raw: object) -> Sequence[Fault]:
     """What is wrong with an exact number, which is a text: many readers of JSON round its
     numbers."""
     if isinstance(raw, str):
         with suppress(InvalidOperation):
             number = Decimal(raw)
+            # 1E+999999 is a short text, and takes a million digits where it is written out.
             if number.is_finite() and number.adjusted() <= _MOST_DIGITS:
                 return ()
     return _wanted("a number written as a text")
 
 
-def _faults_of_number(raw: Any) -> Sequence[Fault]:
+def _faults_of_number(raw: object) -> Sequence[Fault]:
     """A whole number that is written as a text: a key, or one that many readers of JSON would
     round."""
     if isinstance(raw, str) and _DIGITS.fullmatch(raw):
@@ -598,36 +649,39 @@ def _faults_of_number(raw: Any) -> Sequence[Fault]:
     return _wanted("a whole number as a text")
 
 
-def _faults_of_seed(raw: Any) -> Sequence[Fault]:
+def _faults_of_seed(raw: object) -> Sequence[Fault]:
     """A seed may have more digits than a JSON reader gives as an ``int``."""
-    is_number = isinstance(raw, int | Decimal) and not isinstance(raw, bool)
-    if is_number and 0 <= raw < 2**63 and not raw % 1:
-        return ()
+    if isinstance(raw, int | Decimal) and not isinstance(raw, bool):
+        is_in_range = 0 <= raw < 2**63
+        if is_in_range and raw % 1 == 0:
+            return ()
     return _wanted("a whole number, 0 to 2^63 - 1")
 
 
 def _exactly(kind: type, words: str) -> Form:
     """The form of a type whose values JSON has itself."""
 
-    def faults(raw: Any) -> Sequence[Fault]:
-        return () if type(raw) is kind else _wanted(words)
+    def faults(raw: object) -> Sequence[Fault]:
+        if type(raw) is kind:
+            return ()
+        return _wanted(words)
 
     return Form(None, faults)
 
 
-def _read_number(raw: Any, cards: CardRegistry) -> int:
+def _read_number(raw: str, cards: CardRegistry) -> int:
     return int(raw)
 
 
-def _read_decimal(raw: Any, cards: CardRegistry) -> Decimal:
+def _read_decimal(raw: str, cards: CardRegistry) -> Decimal:
     return Decimal(raw)
 
 
-def _read_seed(raw: Any, cards: CardRegistry) -> Seed:
+def _read_seed(raw: int | Decimal, cards: CardRegistry) -> Seed:
     return Seed(int(raw))
 
 
-def _read_bytes(raw: Any, cards: CardRegistry) -> bytes:
+def _read_bytes(raw: str | list[str], cards: CardRegistry) -> bytes:
     """The bytes that ``_write_bytes`` has written."""
     if isinstance(raw, str):
         return raw.encode()
@@ -635,13 +689,13 @@ def _read_bytes(raw: Any, cards: CardRegistry) -> bytes:
     return b64decode(encoded)
 
 
-def _refuse_bytes(raw: Any) -> Sequence[Fault]:
+def _refuse_bytes(raw: object) -> Sequence[Fault]:
     """Bodies of requests are in a store; a document, which anybody may write, has none."""
     return _wanted("nothing: bytes are in a store only")
 
 
 _NUMBER_KEY = Form(_read_number, _faults_of_number)
-_LEAVES: Mapping[Any, Form] = {
+_LEAVES: Mapping[object, Form] = {
     str: _exactly(str, "a text"),
     bool: _exactly(bool, "true or false"),
     int: Form(_read_int, _faults_of_int),
@@ -663,14 +717,13 @@ def stored(cls: type) -> list[Field[Any]]:
     return [part for part in fields(cls) if part.init and part.name != "seq"]
 
 
-def _reader_of(names: Sequence[str]) -> Callable[[Any], Iterable[Any]]:
+def _reader_of(names: Sequence[str]) -> Callable[[object], Iterable[object]]:
     """What reads the values of some fields, in one go where there are several."""
     if len(names) > 1:
         return attrgetter(*names)
 
-    # Of one name alone it would give the value itself, not a tuple of it.
-
-    def read(value: Any) -> Iterable[Any]:
+    # An ``attrgetter`` of one name gives the value itself, not a tuple of it.
+    def read(value: object) -> Iterable[object]:
         return [getattr(value, name) for name in names]
 
     return read
@@ -683,6 +736,7 @@ class RecordForm:
         parts = stored(cls)
         self.names = [part.name for part in parts]
         self._cls = cls
+        # Of a member of a union a reader must know which it is.
         self._kind = {KIND: cls.__name__} if cls in _UNITED else {}
         self._secrets = [part.name for part in parts if not part.repr]
         self._required = [
@@ -690,10 +744,13 @@ class RecordForm:
             for part in parts
             if part.default is MISSING and part.default_factory is MISSING
         ]
-        # What a field has where it is left out; no value is MISSING, so that a field which has that
-        # here is always written. A document leaves out None only, for those who read it.
-        self._defaults = [part.default for part in parts]
-        self._absent = [None if part.default is None else MISSING for part in parts]
+        # The value with which a field is left out, in a store and in a document; no value is
+        # MISSING, so that a field which has that here is always written. A document leaves out None
+        # only: who reads it should not have to know the other defaults.
+        self._left_out_of_store = [part.default for part in parts]
+        self._left_out_of_document = [None if part.default is None else MISSING for part in parts]
+        # Texts are masked as if nobody knew their field, but for phone numbers, which have as many
+        # digits as a card.
         self._mask_names = {name: name if is_for_phones(name) else "" for name in self.names}
         self._values = _reader_of(self.names)
 
@@ -704,7 +761,7 @@ class RecordForm:
         return RecordForm(cls)
 
     @cached_property
-    def _hints(self) -> Mapping[str, Any]:
+    def _hints(self) -> Mapping[str, object]:
         return get_type_hints(self._cls, include_extras=True)
 
     @cached_property
@@ -719,18 +776,27 @@ class RecordForm:
                 writes[name] = str
         return writes
 
-    def named(self, value: Any) -> dict[str, Any]:
+    @cached_property
+    def _undeclared_masked(self) -> Mapping[str, Write]:
+        """The same in a document without secrets."""
+        return {
+            name: _write_any_masked if write is write_any else write
+            for name, write in self._undeclared.items()
+        }
+
+    def named(self, value: object) -> dict[str, object]:
         """The fields by their names, each as it is."""
-        return self._without(self._absent, value)
+        return self._without(self._left_out_of_document, value)
 
-    def sparse(self, value: Any) -> dict[str, Any]:
+    def sparse(self, value: object) -> dict[str, object]:
         """Those of them that do not have their defaults."""
-        return self._without(self._defaults, value)
+        return self._without(self._left_out_of_store, value)
 
-    def _without(self, absent: Iterable[object], value: Any) -> dict[str, Any]:
-        """The fields by their names, but for those that have what they are absent for."""
-        parts = zip(self.names, self._values(value), absent, strict=True)
-        out = {name: held for name, held, left_out in parts if held is not left_out}
+    def _without(self, left_out: Iterable[object], value: object) -> dict[str, object]:
+        """The fields by their names, but for those that have the value for which they are left
+        out."""
+        parts = zip(self.names, self._values(value), left_out, strict=True)
+        out = {name: held for name, held, absent in parts if held is not absent}
         for name, write in self._undeclared.items():
             if out.get(name) is not None:
                 out[name] = write(out[name])
@@ -738,24 +804,24 @@ class RecordForm:
             return {**self._kind, **out}
         return out
 
-    def masked(self, value: Any) -> dict[str, Any]:
+    def masked(self, value: object) -> dict[str, object]:
         """The same as plain data, without secrets and with masked texts."""
-        out: dict[str, Any] = {**self._kind}
-        parts = zip(self.names, self._values(value), self._absent, strict=True)
+        out: dict[str, object] = {**self._kind}
+        parts = zip(self.names, self._values(value), self._left_out_of_document, strict=True)
         for name, whole, absent in parts:
             held = None if name in self._secrets else whole
-            if held is absent:
-                continue
-            write = self._undeclared.get(name)
-            if write is write_any:
-                out[name] = write_any(held, secrets=False)
-            elif write is not None and held is not None:
-                out[name] = write(held)
-            elif type(held) is str:
-                out[name] = mask_field(self._mask_names[name], held)
-            else:
-                out[name] = _masked(held)
+            if held is not absent:
+                out[name] = self._masked_field(name, held)
         return out
+
+    def _masked_field(self, name: str, held: object) -> object:
+        """What stands for the value of one field."""
+        write = self._undeclared_masked.get(name)
+        if write is not None and held is not None:
+            return write(held)
+        if type(held) is str:
+            return mask_field(self._mask_names[name], held)
+        return _masked(held)
 
     @cached_property
     def _forms(self) -> Mapping[str, Form]:
@@ -772,13 +838,14 @@ class RecordForm:
         if self._cls is CardNumber:
             # Every object with the same card shares the facts of its number.
             if type(raw) is str:
+                # A store has them in a line of their own, and the fingerprint here.
                 return cards.facts[raw]
             return cards.remember(self._read(raw, cards))
         if self._cls in _SHARED:
             return self._alike(raw, cards)
         return self._read(raw, cards)
 
-    def _read(self, raw: Any, cards: CardRegistry) -> Any:
+    def _read(self, raw: dict[str, Any], cards: CardRegistry) -> Any:
         """The same for one that is not shared: its fields are read in place."""
         reads = self._reads
         for name, held in raw.items():
@@ -786,7 +853,7 @@ class RecordForm:
                 raw[name] = reads[name](held, cards)
         return self._cls(**raw)
 
-    def _alike(self, raw: Any, cards: CardRegistry) -> Any:
+    def _alike(self, raw: dict[str, Any], cards: CardRegistry) -> Any:
         """The value that an equal object gave before, else a new one: without this, 100,000 charges
         that were read again would take 220 bytes more each."""
         key = self._cls, line_of(raw)
@@ -797,22 +864,25 @@ class RecordForm:
             value = cards.alike[key] = self._read(raw, cards)
         return value
 
-    def faults(self, raw: Any) -> Sequence[Fault]:
+    def faults(self, raw: object) -> Sequence[Fault]:
         """What is wrong with such an object: the names of its fields first."""
         if not isinstance(raw, dict):
             return _wanted("an object")
         if self._required and not raw:
+            # One fault that names all fields, not one for each that is missing.
             return _wanted(", ".join(self.names))
         forms = self._forms
+        are_known = raw.keys() <= forms.keys()
+        are_complete = raw.keys() >= set(self._required)
         of_names: Sequence[Fault] = ()
-        if not raw.keys() <= forms.keys() or not raw.keys() >= set(self._required):
+        if not are_known or not are_complete:
             of_names = [*self._faults_of_names(raw)]
         of_fields = _gathered(
             (name, forms[name].faults(held)) for name, held in raw.items() if name in forms
         )
         return [*of_names, *of_fields]
 
-    def _faults_of_names(self, raw: dict[str, Any]) -> Iterator[Fault]:
+    def _faults_of_names(self, raw: Mapping[str, object]) -> Iterator[Fault]:
         """Fields that the class does not have, and those that are missing."""
         unknown = (name for name in raw if name not in self._forms)
         for name in islice(unknown, MOST_FAULTS):
@@ -822,13 +892,13 @@ class RecordForm:
                 yield name, "missing, a state document has it"
 
 
-def _parts_of(annotation: Any) -> Iterator[Any]:
+def _parts_of(annotation: object) -> Iterator[object]:
     """An annotation and all that it is made of."""
     yield annotation
     for part in get_args(annotation):
         yield from _parts_of(part)
 
 
-def _is_any(annotation: Any) -> bool:
+def _is_any(annotation: object) -> bool:
     """Whether it has values of any type, which say themselves what they are."""
     return any(part is object or part is Any for part in _parts_of(annotation))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 from weakref import WeakMethod
 
 from mockserver.domain.clock import Micros
-from mockserver.engine.indexed_table import Table
+from mockserver.engine.indexed_table import Table, TableRow
 from mockserver.engine.result import Result
 from mockserver.scenario.scalars import LAST_MOVE
 
@@ -30,8 +30,8 @@ class _Change(NamedTuple):
 
     at: Micros
     table: Table[Any]
-    after: Any
-    before: Any
+    after: TableRow
+    before: TableRow | None
     step: object
 
 
@@ -54,7 +54,7 @@ class Past:
         # Tables must not keep the past of a sandbox alive, nor it them.
         note_of = WeakMethod(self._note)
 
-        def note(table: Table[Any], after: Any, before: Any) -> None:
+        def note(table: Table[Any], after: TableRow, before: TableRow | None) -> None:
             note_here = note_of()
             if note_here is not None:
                 note_here(table, after, before)
@@ -66,11 +66,13 @@ class Past:
         """Reads that lag see all that there is now."""
         self._changes.clear()
 
-    def _note(self, table: Table[Any], after: Any, before: Any) -> None:
+    def _note(self, table: Table[Any], after: TableRow, before: TableRow | None) -> None:
         """Remember a change, and forget those that no lag reaches any more."""
+        # Changes that are taken back, or made again, have been remembered as they were made.
         if self._is_rewound:
             return
-        changes, (now, entry) = self._changes, self._present()
+        changes = self._changes
+        now, entry = self._present()
         while changes and changes[0].at <= now - self.longest:
             changes.popleft()
         self.is_cut = self.is_cut or len(changes) == MOST_CHANGES
@@ -79,8 +81,10 @@ class Past:
     def seen(self, result: Result, read: Callable[[], T]) -> T:
         """What is read in the step of a ``result``, as far behind as the rules say that decided it.
         Raises what ``read`` raises."""
-        lag, changes, (now, _) = result.lag, self._changes, self._present()
+        lag, changes = result.lag, self._changes
+        now, _ = self._present()
         if lag == LAST_MOVE:
+            # The last step that changed anything, however long ago that was.
             newer = [change for change in changes if change.step == changes[-1].step]
         else:
             newer = [change for change in changes if change.at > now - lag]

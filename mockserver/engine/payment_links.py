@@ -48,8 +48,10 @@ def create(step: Step, command: NewPaymentLink) -> PaymentLink:
     if command.redirect_url is not None and not is_web_address(command.redirect_url):
         faults.wrong("RedirectUrl", "wanted an absolute http or https address")
     faults.refuse()
+    code = None
     # A link that names no currency is paid in the one that is usual by then.
-    code = money.code if money is not None and command.currency else None
+    if command.currency and money is not None:
+        code = money.code
     bare = PaymentLink(sandbox.ids.hex32("payment_link"), sandbox.now)
     return step.add(
         replace(updated(bare, command), amount=amount, currency=code, allowed_types=types)
@@ -77,7 +79,9 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
     if not link.takes(payment.payment_type):
         words = f"got {payment.payment_type}, this link takes {', '.join(link.allowed_types or ())}"
         raise Invalid(Code.INVALID_PAYMENT_TYPE, {"PaymentType": words})
-    amount = link.amount if link.amount is not None else payment.amount
+    amount = link.amount
+    if amount is None:
+        amount = payment.amount
     if amount is None:
         raise invalid({"Amount": "required: this link leaves the amount to the payer"})
     wanted = NewCharge(

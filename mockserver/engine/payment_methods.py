@@ -92,9 +92,8 @@ def checked(step: Step, command: commands.NewMethod, owner: Customer | None = No
 def ask(step: Step, op: str, wanted: Prepared) -> None:
     """Let the provider store it too. Raises ``ProviderRefused`` when it declines; then nothing has
     changed."""
-    providers.refuse_declined(
-        providers.ask(step, op, wanted.provider, wanted.draft.instrument, wanted.source)
-    )
+    outcome = providers.ask(step, op, wanted.provider, wanted.draft.instrument, wanted.source)
+    providers.refuse_declined(outcome)
 
 
 def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod:
@@ -358,16 +357,18 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
     sandbox = step.sandbox
     provider = faults.attempt(providers.named, sandbox, command.provider_id, Capability.CARD)
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
-    card = method.instrument.card if method is not None else None
-    item = vaulted(sandbox, method) if method is not None else None
-    if method is not None and (item is None or card is None):
-        words = "its card is not in the vault, or no longer"
-        code = Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD
-        faults.add(code, "PaymentMethodId", words)
+    card, item = None, None
+    if method is not None:
+        card, item = method.instrument.card, vaulted(sandbox, method)
+        if item is None or card is None:
+            words = "its card is not in the vault, or no longer"
+            code = Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD
+            faults.add(code, "PaymentMethodId", words)
     intake.check_ccv(command.ccv, card.number if card is not None else None, faults)
     if provider is None or method is None or item is None or card is None:
         return None
-    entered = sandbox.cards.entered(replace(card, ccv_given=bool(command.ccv or item.ccv)))
+    has_ccv = bool(command.ccv or item.ccv)
+    entered = sandbox.cards.entered(replace(card, ccv_given=has_ccv))
     draft = _draft(
         sandbox,
         provider,

@@ -76,9 +76,9 @@ def create(step: Step, given: ProviderDetails) -> Provider:
         faults.wrong("Type", f"{got}, wanted a provider type such as dummy{hint}")
     if not given.name:
         faults.wrong("Name", "required")
-    given = _checked(
-        sandbox, replace(given, currency=given.currency or step.assume("provider.currency")), faults
-    )
+    if not given.currency:
+        given = replace(given, currency=step.assume("provider.currency"))
+    given = _checked(sandbox, given, faults)
     latency = simulated_latency(given.authentication or {}, faults)
     faults.refuse()
     provider_id = sandbox.ids.uuid("provider")
@@ -113,19 +113,22 @@ def _checked(sandbox: Sandbox, given: ProviderDetails, faults: Faults) -> Provid
     """What is given, checked and in the words of the service: both environments and currencies
     come in any letter case."""
     check_costs(given.costs, faults)
-    environment = given.environment.upper() if given.environment else None
-    if environment is not None and environment not in ENVIRONMENTS:
-        faults.wrong(
-            "Environment",
-            f"wanted one of {', '.join(ENVIRONMENTS)}{nearest(environment, ENVIRONMENTS)}",
-        )
-    money = faults.attempt(currency, given.currency) if given.currency else None
+    environment = None
+    if given.environment:
+        environment = given.environment.upper()
+        if environment not in ENVIRONMENTS:
+            hint = nearest(environment, ENVIRONMENTS)
+            faults.wrong("Environment", f"wanted one of {', '.join(ENVIRONMENTS)}{hint}")
+    code = None
+    if given.currency:
+        money = faults.attempt(currency, given.currency)
+        code = money.code if money is not None else None
     fallback = given.fallback_provider_id
     if fallback is not None and known(sandbox, fallback) is None:
         faults.add(
             Code.INVALID_FALLBACK_PROVIDER_ID, "FallbackProviderId", unknown(sandbox, fallback)
         )
-    return replace(given, environment=environment, currency=money.code if money else None)
+    return replace(given, environment=environment, currency=code)
 
 
 def delete(step: Step, provider_id: str) -> Provider:
@@ -137,8 +140,10 @@ def delete(step: Step, provider_id: str) -> Provider:
 
 def known(sandbox: Sandbox, provider_id: str | None) -> Provider | None:
     """The provider of an id, while it is in use."""
-    provider = sandbox.providers.get(provider_id) if provider_id else None
-    return None if provider is None or provider.state is Presence.REMOVED else provider
+    provider = sandbox.providers.get(provider_id or "")
+    if provider is None or provider.state is Presence.REMOVED:
+        return None
+    return provider
 
 
 def get(sandbox: Sandbox, provider_id: str) -> Provider:
@@ -195,15 +200,17 @@ def of_checkout(step: Step, checkout: Checkout | None, code: str | None) -> Prov
     currency), else one that simulates any checkout, also where none is named. Raises ``Invalid``
     (65, no provider found)."""
     able = in_use(step.sandbox, Capability.CHECKOUT)
-    own = [
-        provider
-        for provider in able
-        if checkout is not None and provider.summary.type == checkout.type
-    ]
-    any_kind = [provider for provider in able if provider.summary.type not in CHECKOUTS]
-    for provider in taking(step, own, code) or taking(step, any_kind, code):
+    name = Capability.CHECKOUT.value
+    own: list[Provider] = []
+    if checkout is not None:
+        name = checkout.type
+        own = [provider for provider in able if provider.summary.type == checkout.type]
+    for provider in taking(step, own, code):
         return provider
-    name = checkout.type if checkout else Capability.CHECKOUT.value
+    # One whose type is no checkout itself, such as the dummy, pretends to be any.
+    any_kind = [provider for provider in able if provider.summary.type not in CHECKOUTS]
+    for provider in taking(step, any_kind, code):
+        return provider
     raise Invalid(Code.NO_PROVIDER_FOUND, {"ProviderId": f"no provider here has {name}"})
 
 
@@ -224,6 +231,7 @@ def by_cost(
     """
     able: Sequence[Provider] = in_use(step.sandbox, Capability.CARD)
     if able:
+        # Only without a currency is the assumption asked: it is noted as one that shaped the step.
         usual = CURRENCIES.get(step.assume("currency.default")) if given is None else None
         money = given or usual or CURRENCIES[able[0].currency]
         able = taking(step, able, money.code)
@@ -314,7 +322,7 @@ def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
     details = {"Provider": words}
     is_own = decline.own_code is not None or decline.own_message is not None
     if refusal is None:
-        # The class wants a code: the provider's own is what is answered.
+        # The class wants a code of the service: the provider's own is what is answered.
         refused = ProviderRefused(Code.TOKENISE_CARD_ERROR, details, message=words)
         refused.own_code = decline.error_code
     else:
@@ -356,14 +364,18 @@ def offer(
 ) -> Offer:
     """What is offered for an amount and a currency; without them, everything in use that no row
     hides. Raises ``Invalid`` 29 (currency), 39 and 32 (card provider)."""
-    code = currency(given).code if given else None
+    code = None
+    if given:
+        code = currency(given).code
     able: dict[Capability, Sequence[Provider]] = {}
     for feature in Capability:
         having = in_use(step.sandbox, feature)
         offered = [provider for provider in having if provider.is_offered(amount, code)]
         able[feature] = taking(step, offered, code)
-    asked = named(step.sandbox, card_provider_id, Capability.CARD) if card_provider_id else None
-    return Offer(able, asked or next(iter(able[Capability.CARD]), None))
+    if card_provider_id:
+        return Offer(able, named(step.sandbox, card_provider_id, Capability.CARD))
+    oldest_for_cards = next(iter(able[Capability.CARD]), None)
+    return Offer(able, oldest_for_cards)
 
 
 def default_fallback(sandbox: Sandbox) -> Provider:

@@ -20,7 +20,7 @@ lists. Those who want more of a sandbox than its answers watch it (``observer``)
 beside the memory, ``storage`` says.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from dataclasses import field
 from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -156,13 +156,15 @@ class Sandbox(Tables):
         if self.is_copy:
             query["sandbox"] = self.public_key
         place = urlsplit(self.config.public_url).path + path
-        return f"{place}?{urlencode(query)}" if query else place
+        if not query:
+            return place
+        return f"{place}?{urlencode(query)}"
 
     def address(self, path: str) -> str:
         """The whole address of a page of this sandbox, as others reach it."""
         return urljoin(self.config.public_url, self.page(path))
 
-    def contents(self) -> list[Any]:
+    def contents(self) -> list[Sized]:
         """The lists and dictionaries of it that may be long: who drops it frees them in a thread,
         as those of 100,000 charges take a while."""
         tables = [part for name in ROW_CLASSES for part in getattr(self, name).contents()]
@@ -264,4 +266,6 @@ def sandbox_id_of(key: str) -> str:
 def masked_key(key: str) -> str:
     """A key as logs and listings show it: a few first characters, less than half of a short key,
     and a short digest by which keys differ."""
-    return f"{key[: min(3, (len(key) - 1) // 2)]}***{digest('masked', key, size=3).hex()}"
+    shown = min(3, (len(key) - 1) // 2)
+    told_apart_by = digest("masked", key, size=3).hex()
+    return f"{key[:shown]}***{told_apart_by}"

@@ -21,9 +21,10 @@ docs/spec/published-facts.md, 3; assumptions ``paging.*``, ``sort``, ``search.*`
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
+from enum import StrEnum
 from functools import partial
 from operator import attrgetter, contains, ge, gt, le, lt
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.cards import MIN_LENGTH, PREFIX_LENGTHS, clean
@@ -60,8 +61,14 @@ Sorts: TypeAlias = Mapping[str, Sort | Mapping[str, Callable[[Any], Any]]]
 """What they may be sorted by, by the field; of the status of charges for each word that shows
 authorised ones."""
 
-Parameter: TypeAlias = Callable[[Step, Any, Query[Any], Faults], None]
-"""Adds what a given value asks for, or a fault of it."""
+Words: TypeAlias = Callable[[Any], Iterable[str | None]]
+"""The texts of a row that a parameter looks at; None where the row lacks one."""
+
+
+class Parameter(Protocol):
+    """Adds to a query what a given value asks for, or a fault of it."""
+
+    def __call__(self, step: Step, value: Any, query: Query[Any], faults: Faults, /) -> None: ...
 
 
 @record
@@ -76,43 +83,66 @@ class Search(Generic[R]):
     hides_removed: bool = False
 
 
-def by(
-    read: Callable[[Any], Hashable] = lambda value: value, /, **indexes: str
-) -> Mapping[str, Parameter]:
-    """Rows that an index, given by the name of its parameter, finds by the value, as it is read."""
-
-    # One function for each: a closure made in the loop would know the last index alone.
-    def parameter(index: str) -> Parameter:
-        def add(step: Step, value: Any, query: Query[Any], faults: Faults) -> None:
-            query.equal.append((index, (read(value),)))
-
-        return add
-
-    return {name: parameter(index) for name, index in indexes.items()}
+def found_by(**indexes: str) -> Mapping[str, Parameter]:
+    """Rows that an index, given by the name of its parameter, finds by the value."""
+    return {name: _by_index(index, in_capitals=False) for name, index in indexes.items()}
 
 
-def sorts(
-    empty: str | int, read: Callable[[Any], Any] = lambda value: value, /, **paths: str
-) -> Mapping[str, Sort]:
-    """What rows are sorted by: the values at dotted paths, as they are read; what is not there is
-    as if it were ``empty``, as None cannot be compared with texts or numbers."""
+def found_by_capitals(**indexes: str) -> Mapping[str, Parameter]:
+    """The same where the index has words in capital letters, such as currencies, and clients write
+    them in any."""
+    return {name: _by_index(index, in_capitals=True) for name, index in indexes.items()}
+
+
+def _by_index(index: str, *, in_capitals: bool) -> Parameter:
+    """A parameter whose rows an index finds by the value."""
+
+    def add(step: Step, value: Any, query: Query[Any], faults: Faults) -> None:
+        indexed: Hashable = value.upper() if in_capitals else value
+        query.equal.append((index, (indexed,)))
+
+    return add
+
+
+# What is not there is sorted as if it were empty: None cannot be compared with texts or numbers.
+
+
+def sorted_by_text(**paths: str) -> Mapping[str, Sort]:
+    """Rows in the order of the texts at dotted paths, capital letters first."""
 
     def sort(path: str) -> Sort:
-        value_at = attrgetter(path)
-
-        def key(row: Any) -> Any:
-            return read(value_at(row) or empty)
-
-        return key
+        text_at = attrgetter(path)
+        return lambda row: text_at(row) or ""
 
     return {name: sort(path) for name, path in paths.items()}
 
 
-def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
+def sorted_by_name(**paths: str) -> Mapping[str, Sort]:
+    """The same for texts that people write: in any letter case."""
+
+    def sort(path: str) -> Sort:
+        text_at = attrgetter(path)
+        return lambda row: (text_at(row) or "").lower()
+
+    return {name: sort(path) for name, path in paths.items()}
+
+
+def sorted_by_number(**paths: str) -> Mapping[str, Sort]:
+    """The same for amounts and instants."""
+
+    def sort(path: str) -> Sort:
+        number_at = attrgetter(path)
+        return lambda row: number_at(row) or 0
+
+    return {name: sort(path) for name, path in paths.items()}
+
+
+def saying(words: Words) -> Parameter:
     """Rows of whose words one has the value in it, in any letter case."""
 
     def read(row: Any) -> str:
-        return _APART.join(word for word in words(row) if word).lower()
+        present = [word for word in words(row) if word]
+        return _APART.join(present).lower()
 
     def add(step: Step, value: str, query: Query[Any], faults: Faults) -> None:
         query.where.append(Holds(read, contains, value.lower()))
@@ -120,7 +150,12 @@ def saying(words: Callable[[Any], Iterable[str | None]]) -> Parameter:
     return add
 
 
-def words_of(*paths: str) -> Callable[[Any], tuple[str | None, ...]]:
+_APART = "\udc00"
+"""Half of a surrogate pair: no text that is taken has one, so that no value goes over it from one
+word to the next."""
+
+
+def words_of(*paths: str) -> Words:
     """What reads the texts of a row at dotted paths."""
     readers = [attrgetter(path) for path in paths]
     return lambda row: tuple(read(row) for read in readers)
@@ -132,7 +167,7 @@ def _cardholder(charge: Charge) -> tuple[str | None, ...]:
     return () if card is None else (card.cardholder,)
 
 
-def _in_small(words: Callable[[Any], Iterable[str | None]]) -> Callable[[Any], tuple[str, ...]]:
+def _in_small(words: Words) -> Callable[[Any], tuple[str, ...]]:
     """The same words in small letters."""
     return lambda row: tuple(word.lower() for word in words(row) if word is not None)
 
@@ -147,7 +182,7 @@ def _is_one_of(words: tuple[str | None, ...], value: str) -> bool:
 
 def text_parameter(
     key: str,
-    words: Callable[[Any], Iterable[str | None]],
+    words: Words,
     *,
     exact: str | None = None,
     any_case: str | None = None,
@@ -193,10 +228,6 @@ def _card_type(step: Step, value: str, query: Query[Any], faults: Faults) -> Non
     query.equal.append((index, (value.upper(),)))
 
 
-_APART = "\udc00"
-"""Half of a surrogate pair: no text that is taken has one, so that no value goes over it from one
-word to the next."""
-
 amount_of = attrgetter("amount")
 """The amount of a charge or a subscription: lists are sorted and bounded by the same."""
 
@@ -207,24 +238,24 @@ def amount_beyond(
     """Rows with an amount above or below the value (assumption ``search.bounds``)."""
 
     def add(step: Step, bound: Any, query: Query[Any], faults: Faults) -> None:
-        is_beyond = inclusive if step.assume("search.bounds") == "inclusive" else exclusive
+        takes_bound = step.assume("search.bounds") == "inclusive"
+        is_beyond = inclusive if takes_bound else exclusive
         query.where.append(Holds(amount_of, is_beyond, bound))
 
     return add
 
 
-def in_state(words: Mapping[str, Any], allowed: str, index: str) -> Parameter:
+def in_state(words: Mapping[str, StrEnum], allowed: str, index: str) -> Parameter:
     """Rows in the state that a word names, in any letter case. Adds a fault (90) for any other
     word."""
     by_fold = {word.lower(): state for word, state in words.items()}
 
-    def add(step: Step, word: Any, query: Query[Any], faults: Faults) -> None:
+    def add(step: Step, word: str, query: Query[Any], faults: Faults) -> None:
         state = by_fold.get(word.lower())
         query.equal.append((index, (state,)))
         if state is None:
-            faults.wrong(
-                "Status", f"got '{word[:40]}', wanted one of {allowed}{nearest(word, words)}"
-            )
+            hint = nearest(word, words)
+            faults.wrong("Status", f"got '{word[:40]}', wanted one of {allowed}{hint}")
 
     return add
 
@@ -242,15 +273,23 @@ def query_of(step: Step, wanted: Search[R], given: Mapping[str, Any]) -> Query[R
     query.after, query.before = _window(step, given.get("added_after"), given.get("added_before"))
     query.limit, query.skip = _limit_and_skip(step, given, faults)
     query.descending = step.assume("paging.order") == "newest_first"
-    by, order = given.get("sort_by"), given.get("sort_order")
-    if by or order:
+    sort_by, sort_order = given.get("sort_by"), given.get("sort_order")
+    if sort_by or sort_order:
         ignores = step.assume("sort") == "ignore"
-        query.descending = _ORDERS.get((order or "").lower(), query.descending)
-        if order and order.lower() not in _ORDERS and not ignores:
-            faults.wrong("SortOrder", f"got '{order[:20]}', wanted asc or desc")
-        query.sort = _sort(step, by or "none", wanted.sorts, faults, ignores=ignores)
+        if sort_order:
+            query.descending = _is_descending(query, sort_order, faults, ignores=ignores)
+        if sort_by:
+            query.sort = _sort(step, sort_by, wanted.sorts, faults, ignores=ignores)
     faults.refuse()
     return query
+
+
+def _is_descending(query: Query[Any], sort_order: str, faults: Faults, *, ignores: bool) -> bool:
+    """Whether the highest come first; with ``ignores`` a word that is not known changes nothing."""
+    word = sort_order.lower()
+    if word not in _ORDERS and not ignores:
+        faults.wrong("SortOrder", f"got '{sort_order[:20]}', wanted asc or desc")
+    return _ORDERS.get(word, query.descending)
 
 
 def _window(
@@ -282,16 +321,17 @@ def _limit_and_skip(step: Step, given: Mapping[str, Any], faults: Faults) -> tup
 _ORDERS: Mapping[str, bool] = {"desc": True, "descending": True, "asc": False, "ascending": False}
 
 
-def _sort(step: Step, by: str, known: Sorts, faults: Faults, *, ignores: bool) -> Sort:
+def _sort(step: Step, sort_by: str, known: Sorts, faults: Faults, *, ignores: bool) -> Sort:
     """What rows are sorted by; with ``ignores`` a field that is not known is none."""
-    name = by.lower()
+    name = sort_by.lower()
     if name == "none":
         return None
     if name not in known and not ignores:
-        allowed = f"{', '.join(known)}{nearest(by, known)}"
-        faults.wrong("SortBy", f"got '{by[:40]}', wanted one of {allowed}")
+        allowed = f"{', '.join(known)}{nearest(sort_by, known)}"
+        faults.wrong("SortBy", f"got '{sort_by[:40]}', wanted one of {allowed}")
     sort = known.get(name)
     if isinstance(sort, Mapping):
+        # The status of charges: its order follows from the word that authorised ones show.
         return sort[step.assume("charge.status.authorised")]
     return sort
 
@@ -305,7 +345,9 @@ def _card_number(step: Step, given: str, query: Query[Any], faults: Faults) -> N
     """Charges of the cards whose number begins with, or is, the digits. Only so many leading digits
     are kept, as digests, so other lengths cannot be searched."""
     digits = clean(given)
-    if digits is None or (len(digits) not in PREFIX_LENGTHS and len(digits) < MIN_LENGTH):
+    is_prefix = digits is not None and len(digits) in PREFIX_LENGTHS
+    is_whole = digits is not None and len(digits) >= MIN_LENGTH
+    if digits is None or not (is_prefix or is_whole):
         allowed = ", ".join(map(str, PREFIX_LENGTHS))
         faults.wrong("CardNumber", f"wanted {allowed} leading digits, or the whole number")
         return
@@ -322,23 +364,25 @@ def _shown_status(authorised: str, charge: Charge) -> str:
 
 
 CHARGES: Search[Charge] = Search(
-    lambda sandbox: sandbox.charges,
-    {
+    table=lambda sandbox: sandbox.charges,
+    sorts={
         **_ADDED,
         "amount": amount_of,
-        **sorts("", currency="currency"),
+        **sorted_by_text(currency="currency"),
         # As it is shown: the word of authorised ones is an assumption.
         "status": {word: partial(_shown_status, word) for word in ("Authorised", "AUTHORISE")},
-        **sorts(
-            "", reference="reference", providerid="provider.provider_id", customerid="customer_id"
+        **sorted_by_text(
+            reference="reference", providerid="provider.provider_id", customerid="customer_id"
         ),
-        **sorts("", chargeid="charge_id"),
-        **sorts(0, successdate="succeeded", voiddate="voided", refundedamount="refunded"),
+        **sorted_by_text(chargeid="charge_id"),
+        **sorted_by_number(successdate="succeeded", voiddate="voided", refundedamount="refunded"),
     },
-    {
-        **by(provider_id="provider", customer_id="customer", payment_method_id="payment_method"),
-        **by(batch_id="batch", subscription_id="subscription"),
-        **by(str.upper, payment_type="payment_type", currency="currency"),
+    parameters={
+        **found_by(
+            provider_id="provider", customer_id="customer", payment_method_id="payment_method"
+        ),
+        **found_by(batch_id="batch", subscription_id="subscription"),
+        **found_by_capitals(payment_type="payment_type", currency="currency"),
         "reference": text_parameter("search.reference", words_of("reference"), exact="reference"),
         "cardholder": text_parameter("search.cardholder", _cardholder, exact="cardholder"),
         "card_type": _card_type,
@@ -359,27 +403,27 @@ def _owner_of_method(step: Step, payment_method_id: str, query: Query[Any], faul
     """The customer of a payment method; for one that is unknown or of nobody the empty id, which no
     customer has."""
     method = step.sandbox.payment_methods.get(payment_method_id)
-    owner_id = method.customer_id if method is not None else None
+    owner_id = None
+    if method is not None:
+        owner_id = method.customer_id
     query.equal.append(("id", (owner_id or "",)))
 
 
 CUSTOMERS: Search[Customer] = Search(
-    lambda sandbox: sandbox.customers,
-    {
+    table=lambda sandbox: sandbox.customers,
+    sorts={
         **_ADDED,
-        **sorts(
-            "",
-            str.lower,
+        **sorted_by_name(
             reference="reference",
             firstname="first_name",
             lastname="last_name",
             email="email",
         ),
-        **sorts("", phone="phone", customerid="customer_id"),
-        **sorts(0, dateremoved="removed"),
+        **sorted_by_text(phone="phone", customerid="customer_id"),
+        **sorted_by_number(dateremoved="removed"),
     },
-    {
-        **by(customer_id="id"),
+    parameters={
+        **found_by(customer_id="id"),
         "reference": text_parameter("search.reference", words_of("reference"), exact="reference"),
         "email": text_parameter("search.email", words_of("email"), any_case="email"),
         "payment_method_id": _owner_of_method,
@@ -404,23 +448,22 @@ def _method_words(method: PaymentMethod) -> list[str | None]:
 
 
 PAYMENT_METHODS: Search[PaymentMethod] = Search(
-    lambda sandbox: sandbox.payment_methods,
-    {
+    table=lambda sandbox: sandbox.payment_methods,
+    sorts={
         **_ADDED,
-        **sorts(
-            "",
+        **sorted_by_text(
             type="instrument.type.value",
             providerid="provider.provider_id",
             providertype="provider.type",
         ),
-        **sorts("", customerid="customer_id"),
-        **sorts("", str.lower, email="email"),
-        **sorts("", paymentmethodid="payment_method_id"),
-        **sorts(0, dateremoved="removed"),
+        **sorted_by_text(customerid="customer_id"),
+        **sorted_by_name(email="email"),
+        **sorted_by_text(paymentmethodid="payment_method_id"),
+        **sorted_by_number(dateremoved="removed"),
     },
-    {
-        **by(provider_id="provider", customer_id="customer"),
-        **by(str.upper, payment_type="payment_type"),
+    parameters={
+        **found_by(provider_id="provider", customer_id="customer"),
+        **found_by_capitals(payment_type="payment_type"),
         "card_type": _card_type,
         "search": saying(_method_words),
     },
@@ -428,14 +471,16 @@ PAYMENT_METHODS: Search[PaymentMethod] = Search(
 )
 
 TOKENS: Search[Token] = Search(
-    lambda sandbox: sandbox.tokens,
-    {
+    table=lambda sandbox: sandbox.tokens,
+    sorts={
         **_ADDED,
-        **sorts(0, dateused="used"),
-        **sorts("", tokenid="token_id", providerid="provider.provider_id", status="state.value"),
+        **sorted_by_number(dateused="used"),
+        **sorted_by_text(
+            tokenid="token_id", providerid="provider.provider_id", status="state.value"
+        ),
     },
-    {
-        **by(provider_id="provider"),
+    parameters={
+        **found_by(provider_id="provider"),
         "status": in_state(
             {state.value.lower(): state for state in TokenState}, ", ".join(TokenState), "state"
         ),
@@ -443,38 +488,38 @@ TOKENS: Search[Token] = Search(
 )
 
 PAYMENT_LINKS: Search[PaymentLink] = Search(
-    lambda sandbox: sandbox.payment_links,
-    {
+    table=lambda sandbox: sandbox.payment_links,
+    sorts={
         **_NEWEST,
         "dateadded": None,
-        **sorts("", str.lower, title="title"),
-        **sorts(0, amount="amount"),
+        **sorted_by_name(title="title"),
+        **sorted_by_number(amount="amount"),
     },
 )
 
 SUBSCRIPTIONS: Search[Subscription] = Search(
-    lambda sandbox: sandbox.subscriptions,
-    {
+    table=lambda sandbox: sandbox.subscriptions,
+    sorts={
         **_NEWEST,
         "createddate": None,
-        **sorts("", status="status.value", currency="currency"),
+        **sorted_by_text(status="status.value", currency="currency"),
         "amount": amount_of,
-        **sorts(0, startdate="start"),
+        **sorted_by_number(startdate="start"),
     },
-    {**by(status="status"), **by(str.upper, currency="currency"), **_AMOUNTS},
+    parameters={**found_by(status="status"), **found_by_capitals(currency="currency"), **_AMOUNTS},
 )
 
 BATCHES: Search[Batch] = Search(
-    lambda sandbox: sandbox.batches,
-    {
+    table=lambda sandbox: sandbox.batches,
+    sorts={
         **_NEWEST,
         "dateadded": None,
-        **sorts("", str.lower, description="description"),
-        **sorts("", status="status.value"),
+        **sorted_by_name(description="description"),
+        **sorted_by_text(status="status.value"),
         "count": lambda batch: len(batch.rows),
         "progress": lambda batch: batch.progress,
     },
-    {
+    parameters={
         "description": text_parameter("search.description", words_of("description")),
         "status": in_state(
             {state.value: state for state in BatchState}, ", ".join(BatchState), "status"
@@ -483,16 +528,16 @@ BATCHES: Search[Batch] = Search(
 )
 
 TRANSFERS: Search[Transfer] = Search(
-    lambda sandbox: sandbox.transfers,
-    {
+    table=lambda sandbox: sandbox.transfers,
+    sorts={
         **_NEWEST,
         "dateadded": None,
-        **sorts(0, amount="amount"),
-        **sorts("", reference="reference", status="status.value", currency="currency"),
+        **sorted_by_number(amount="amount"),
+        **sorted_by_text(reference="reference", status="status.value", currency="currency"),
     },
-    {
-        **by(provider_id="provider"),
-        **by(str.upper, status="status"),
+    parameters={
+        **found_by(provider_id="provider"),
+        **found_by_capitals(status="status"),
         "reference": text_parameter(
             "search.reference",
             words_of("reference", "group_reference"),
@@ -502,8 +547,8 @@ TRANSFERS: Search[Transfer] = Search(
 )
 
 WEBHOOK_SUBSCRIPTIONS: Search[WebhookSubscription] = Search(
-    lambda sandbox: sandbox.webhook_subscriptions,
-    {**_NEWEST, "createddate": None, **sorts("", url="url")},
-    by(type="types", id="id"),
+    table=lambda sandbox: sandbox.webhook_subscriptions,
+    sorts={**_NEWEST, "createddate": None, **sorted_by_text(url="url")},
+    parameters=found_by(type="types", id="id"),
     hides_removed=True,
 )

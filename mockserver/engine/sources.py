@@ -244,6 +244,7 @@ def routes_left(
     failed = tried[-1]
     routes = [*_fallback_provider(step.sandbox, failed), *waiting]
     if not routes:
+        # Another card or account of the payer comes last: it is not what was asked to be charged.
         routes = _fallback_method(step, failed, amount)
     # Providers may be each other's fallback: none is asked twice with one instrument.
     ways_tried = {_way(route) for route in tried}

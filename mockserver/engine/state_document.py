@@ -192,7 +192,7 @@ class ReplayLine:
     answer: FirstAnswer
 
 
-PARTS: Mapping[str, type] = {
+PARTS: Mapping[str, type[object]] = {
     **ROW_CLASSES,
     "batch_rows": BatchRowsLine,
     "schedule": ScheduleLine,
@@ -236,12 +236,14 @@ class Document:
         """The document as one object. Raises ``TooLong``, for a long one before all is written: an
         object must be held and read in one piece, lines need not."""
         self._settle()
-        size, tables = 0, list[bytes]()
+        size = 0
+        tables: list[bytes] = []
         for name, rows in _rows_by_table(self.state):
-            written = list[bytes]()
+            written: list[bytes] = []
             for row in rows:
-                written.append(line_of(row, self._view))
-                size += len(written[-1])
+                row_text = line_of(row, self._view)
+                written.append(row_text)
+                size += len(row_text)
                 if size > LONGEST_OBJECT:
                     raise TooLong
             tables.append(b'"%b":[%b]' % (name.encode(), b",".join(written)))
@@ -261,13 +263,15 @@ class Document:
     def _settle(self) -> None:
         """Do what took too long for the step that took the copies: carry the scenarios, put the
         schedule in its order, and say of each transaction how it stands."""
-        secrets = self.state.secrets
-        self.state.scenarios = carried_scenarios(self.scenarios, secrets=secrets)
-        schedule = self.state.schedule
-        planned, schedule.entries = Schedule(0, schedule.entries), []
+        state = self.state
+        state.scenarios = carried_scenarios(self.scenarios, secrets=state.secrets)
+        # The copy is a heap. So many at a time are taken from it, as one call that sorts 100,000
+        # would let no other thread run.
+        planned = Schedule(0, state.schedule.entries)
+        state.schedule.entries = []
         while planned.entries:
-            schedule.entries += planned.take(LINES)
-        for batch in self.state.tables.batches:
+            state.schedule.entries += planned.take(LINES)
+        for batch in state.tables.batches:
             for start in range(0, len(batch.rows), LINES):
                 batch.write_current_rows(start)
 
@@ -276,13 +280,10 @@ class Document:
         state = self.state
         for name, rows in _rows_by_table(state):
             for row in rows:
-                if not isinstance(row, Batch):
+                if isinstance(row, Batch):
+                    yield from _parts_of_batch(name, row)
+                else:
                     yield name, row
-                    continue
-                yield name, replace(row, rows=[])
-                for start in range(0, len(row.rows), MOST_OF_A_LINE):
-                    rows_of_line = row.rows[start : start + MOST_OF_A_LINE]
-                    yield "batch_rows", BatchRowsLine(row.batch_id, rows_of_line)
         for entry in state.schedule.entries:
             yield "schedule", ScheduleLine(entry)
         for rule, tally in state.rules.rules.items():
@@ -291,12 +292,23 @@ class Document:
                 yield "rule_keys", RuleKeysLine(rule, keys)
         for batch_id, outcomes in state.records.scripts.items():
             # Of a batch without any outcome too: what is read from the lines differs in nothing.
-            for lot in _in_lots(outcomes) if outcomes else [outcomes]:
+            if not outcomes:
+                yield "scripts", ScriptLine(batch_id, {})
+            for lot in _in_lots(outcomes):
                 yield "scripts", ScriptLine(batch_id, lot)
         for key, first in state.records.idempotency.items():
             yield "idempotency", FirstLine(key, first)
         for key, answer in (state.records.replays or {}).items():
             yield "replays", ReplayLine(key, answer)
+
+
+def _parts_of_batch(name: str, batch: Batch) -> Iterator[tuple[str, object]]:
+    """A batch without its rows, then its rows: a line must be read in one piece, and 100,000 rows
+    are too much for that."""
+    yield name, replace(batch, rows=[])
+    for start in range(0, len(batch.rows), MOST_OF_A_LINE):
+        rows_of_line = batch.rows[start : start + MOST_OF_A_LINE]
+        yield "batch_rows", BatchRowsLine(batch.batch_id, rows_of_line)
 
 
 def _in_lots(mapping: Mapping[K, V]) -> Iterator[dict[K, V]]:
@@ -330,7 +342,7 @@ def document(sandbox: Sandbox, *, secrets: bool) -> ExportedState:
     return plain
 
 
-def shown_pair(mine: Any, theirs: Any) -> tuple[Any, Any]:
+def shown_pair(mine: object, theirs: object) -> tuple[Any, Any]:
     """Two objects as an export without secrets shows them."""
     return plain_of(line_of(mine, View.MASKED)), plain_of(line_of(theirs, View.MASKED))
 
@@ -372,7 +384,9 @@ def _clock_of(sandbox: Sandbox) -> Clock:
     clock = sandbox.clock
     if clock.mode is ClockMode.MANUAL:
         return replace(clock, real=0)
-    return replace(clock, real=sandbox.touched if clock.holds else clock.real)
+    if clock.holds:
+        return replace(clock, real=sandbox.touched)
+    return replace(clock)
 
 
 @record
@@ -394,10 +408,13 @@ class ReadState:
         if config.seed != state.seed:
             config = replace(config, seed=state.seed)
         sandbox = Sandbox(key, config, real)
-        sandbox.origin, sandbox.own, sandbox.assumed = state.origin, assumed, assumed
+        sandbox.origin = state.origin
+        sandbox.own = sandbox.assumed = assumed
         self.cards.salt = sandbox.cards.salt if state.salt is None else state.salt
-        sandbox.cards, sandbox.clock = self.cards, state.clock
-        sandbox.schedule, sandbox.scripts = state.schedule, state.records.scripts
+        sandbox.cards = self.cards
+        sandbox.clock = state.clock
+        sandbox.schedule = state.schedule
+        sandbox.scripts = state.records.scripts
         for name, first in state.records.idempotency.items():
             sandbox.idempotency.put(name, first)
         for name, answer in (state.records.replays or {}).items():
@@ -432,7 +449,8 @@ class ReadState:
         faults: list[Fault] = []
         for place, scenario in enumerate(carried):
             if wanted[place] in ours:
-                scenarios.append(in_force.scenarios[ours.index(wanted[place])])
+                place_in_force = ours.index(wanted[place])
+                scenarios.append(in_force.scenarios[place_in_force])
                 continue
             try:
                 scenarios.append(_parsed(scenario))
@@ -468,10 +486,11 @@ def copied(sandbox: Sandbox, key: str, real: Micros) -> Callable[[], Sandbox]:
     differs."""
     # Now, in the step of the event loop; ``make`` may run in a thread, while the sandbox goes on.
     state = _state(sandbox, secrets=True)
-    tables = {
-        name: getattr(sandbox, name).copied(getattr(row, "copied", None))
-        for name, row in ROW_CLASSES.items()
-    }
+    tables = {}
+    for name, row_class in ROW_CLASSES.items():
+        # Batches alone change in place, and say how one is copied.
+        copy_row = getattr(row_class, "copied", None)
+        tables[name] = getattr(sandbox, name).copied(copy_row)
     salt, facts, config = sandbox.cards.salt, sandbox.cards.facts.copy(), sandbox.config
 
     def make() -> Sandbox:
@@ -500,8 +519,9 @@ def read_lines(parts: deque[bytes], loads: Callable[[bytes, int], Any]) -> ReadS
     for number, line in enumerate(_lines_in(parts), 1):
         if not line.strip():
             continue
+        is_too_long = len(line) > LONGEST_OBJECT
         # The first may be a document of an earlier version, whatever its size: those are one line.
-        if len(line) > LONGEST_OBJECT and reader.has_begun:
+        if is_too_long and reader.has_begun:
             words = f"got more than {LONGEST_OBJECT} bytes, which is the longest line"
             raise ForeignDocument(Code.VALIDATION_ERROR, {f"Line {number}": words})
         reader.take(number, loads(line, number))
@@ -541,22 +561,32 @@ class _LineReader:
         """Read a line. Raises ``ForeignDocument`` when no more faults are to be named."""
         try:
             if self._state is None:
-                if not isinstance(raw, dict):
-                    raise ImportFault(("", "wanted the header of a state document"))
-                self._state, self._cards = _header(raw)
-                for table, rows in _rows_by_table(self._state):
-                    self.numbers[f"tables.{table}"].extend([number] * len(rows))
-                self._batches = {batch.batch_id: batch for batch in self._state.tables.batches}
+                self._begin(number, raw)
             else:
                 self._put(self._state, number, raw)
         except ImportFault as fault:
+            # A fault of the whole line has no place in it.
             self._faults[f"Line {number}"] = str(fault).removeprefix(": ")
-        if self._faults and (self._state is None or len(self._faults) >= MOST_FAULTS):
+        # Without a header nobody knows what the lines behind it are.
+        has_no_header = self._state is None
+        if self._faults and (has_no_header or len(self._faults) >= MOST_FAULTS):
             raise ForeignDocument(Code.VALIDATION_ERROR, self._faults)
+
+    def _begin(self, number: int, raw: object) -> None:
+        """Take in the header. Raises ``ImportFault``."""
+        if not isinstance(raw, dict):
+            raise ImportFault(("", "wanted the header of a state document"))
+        self._state, self._cards = _header(raw)
+        # A document that is one object has all of its rows in it.
+        for table, rows in _rows_by_table(self._state):
+            self.numbers[f"tables.{table}"].extend([number] * len(rows))
+        self._batches = {batch.batch_id: batch for batch in self._state.tables.batches}
 
     def _put(self, state: State, number: int, raw: object) -> None:
         """Take in a line behind the header. Raises ``ImportFault``."""
-        part = raw.pop("part", None) if isinstance(raw, dict) else None
+        part: object = None
+        if isinstance(raw, dict):
+            part = raw.pop("part", None)
         if not isinstance(part, str) or part not in PARTS:
             raise ImportFault(("part", f"wanted one of {', '.join(PARTS)}"))
         value = checked_value_of(PARTS[part], raw, self._cards)
@@ -636,22 +666,27 @@ def _header(raw: dict[str, Any]) -> tuple[State, CardRegistry]:
             ("version", f"got version {got} of the state document, wanted {VERSION} or earlier")
         )
     counters = raw.get("counters")
-    unknown = len(counters.keys() - KINDS) if isinstance(counters, dict) else 0
-    if unknown > MOST_COUNTERS:
-        raise ImportFault(
-            ("counters", f"got {unknown} of unknown kinds, wanted {MOST_COUNTERS} at most")
-        )
+    if isinstance(counters, dict):
+        unknown = len(counters.keys() - KINDS)
+        if unknown > MOST_COUNTERS:
+            raise ImportFault(
+                ("counters", f"got {unknown} of unknown kinds, wanted {MOST_COUNTERS} at most")
+            )
+    # The cards need the salt before the rest is read. One that is wrong is a fault of the state.
     salt = raw.get("salt")
-    cards = CardRegistry(salt if isinstance(salt, str) and SALT.fault(salt) is None else "")
-    state: State = checked_value_of(State, raw, cards)
-    return state, cards
+    cards = CardRegistry("")
+    if isinstance(salt, str) and SALT.fault(salt) is None:
+        cards = CardRegistry(salt)
+    return checked_value_of(State, raw, cards), cards
 
 
 def _read_state(state: State, cards: CardRegistry) -> ReadState:
     """The tables of what was read, and its schedule in order."""
-    planned, state.schedule.entries = state.schedule.entries, []
-    for entry in planned:
-        heappush(state.schedule.entries, entry)
+    # One by one: to make a heap of 100,000 in one call would let no other thread run.
+    heap: list[ScheduledWork] = []
+    for entry in state.schedule.entries:
+        heappush(heap, entry)
+    state.schedule.entries = heap
     fresh = Tables()
     tables: dict[str, Table[Any]] = {name: getattr(fresh, name) for name in ROW_CLASSES}
     for name, table in tables.items():
@@ -689,16 +724,22 @@ def _places(faults: Iterable[Fault], numbers: Mapping[str, Sequence[int]] | None
         return {place[:1].upper() + place[1:]: words for place, words in faults}
     by_line: dict[str, list[str]] = {}
     for place, words in faults:
-        line, place_in_line = 1, place
-        match = _ROW.fullmatch(place)
-        if match is not None:
-            rows, row = numbers.get(match["list"], ()), int(match["number"])
-            line = rows[row] if row < len(rows) else 1
-            # The header may have rows too, as a document that is one object.
-            if line > 1:
-                place_in_line = match["within"]
+        line, place_in_line = _line_and_place(place, numbers)
         by_line.setdefault(f"Line {line}", []).append(f"{place_in_line}: {words}")
     return {line: "; ".join(told) for line, told in by_line.items()}
+
+
+def _line_and_place(place: str, numbers: Mapping[str, Sequence[int]]) -> tuple[int, str]:
+    """The line of a place, and the place in it."""
+    match = _ROW.fullmatch(place)
+    if match is None:
+        return 1, place
+    lines_of_rows, row = numbers.get(match["list"], ()), int(match["number"])
+    line = lines_of_rows[row] if row < len(lines_of_rows) else 1
+    if line == 1:
+        # The header may have rows too, as a document that is one object.
+        return 1, place
+    return line, match["within"]
 
 
 def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[Carried]:
@@ -710,10 +751,11 @@ def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[C
         data.pop("examples", None)
         setup = data.pop("setup", None)
         if not secrets:
-            data = _without_secrets(data)
+            data = _members_without_secrets(data)
         carried.append(
             Carried(
                 scenario.name,
+                # The folder is one of this machine.
                 PurePath(scenario.file).name,
                 scenario.builtin,
                 data,
@@ -723,13 +765,18 @@ def carried_scenarios(scenarios: Sequence[Scenario], *, secrets: bool) -> list[C
     return carried
 
 
-def _without_secrets(value: Any) -> Any:
+def _without_secrets(value: object) -> object:
     """The plain data of a scenario without what its webhooks authorise themselves by."""
     if isinstance(value, list):
         return [_without_secrets(item) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    return {
-        key: _HIDDEN if key == "authorization" else _without_secrets(member)
-        for key, member in value.items()
-    }
+    if isinstance(value, Mapping):
+        return _members_without_secrets(value)
+    return value
+
+
+def _members_without_secrets(value: Mapping[str, object]) -> dict[str, object]:
+    """The same of a mapping."""
+    members: dict[str, object] = {}
+    for key, member in value.items():
+        members[key] = _HIDDEN if key == "authorization" else _without_secrets(member)
+    return members

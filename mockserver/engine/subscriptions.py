@@ -92,10 +92,11 @@ def update(step: Step, subscription_id: str, command: ChangeSubscription) -> Sub
     faults.refuse()
     anchor, period = row.anchor, row.period
     is_other_rhythm = (wanted.interval, wanted.frequency) != (row.interval, row.frequency)
-    last_due = row.due(row.period - 1) if is_other_rhythm and row.period else None
-    if last_due is not None:
-        # The new rhythm counts from the last payment that was due in the old one.
-        anchor, period = last_due, 1
+    if is_other_rhythm and row.period > 0:
+        last_due = row.due(row.period - 1)
+        if last_due is not None:
+            # The new rhythm counts from the last payment that was due in the old one.
+            anchor, period = last_due, 1
     after = replace(
         wanted,
         amount=amount,
@@ -173,7 +174,9 @@ def go_on(step: Step, row: Subscription) -> Subscription:
     """Plan the next payment of an active subscription, or complete it when none is to come."""
     due = row.due(row.period)
     is_paid_up = row.has_enough_payments() or not next_amount(step, row)
-    if due is not None and not is_paid_up and not row.ends_before(due):
+    # Beyond the calendar there is no further date.
+    is_over = due is None or is_paid_up or row.ends_before(due)
+    if due is not None and not is_over:
         return _plan_next(step, row, max(due, step.sandbox.now))
     row = _plan_next(step, row, None)
     if row.open_payments:
@@ -241,18 +244,25 @@ def move(step: Step, row: Subscription, event: SubscriptionEvent) -> Subscriptio
 
 def _try_again(step: Step, row: Subscription, charge: Charge) -> None:
     """A payment has failed: plan the next try of it, or do as assumed when there is none left."""
-    if row.retry is None or row.retries >= row.retry.maximum or _is_final(step, charge):
-        match step.assume("subscription.retries_exhausted"):
-            case "cancel":
-                move(step, row, SubscriptionEvent.CANCELLED)
-            case "next_payment":
-                # This payment is given up, the subscription is not.
-                go_on(step, step.change(row, replace(row, period=row.period + 1, retries=0)))
-            case _:
-                move(step, row, SubscriptionEvent.SUSPENDED)
+    retry = row.retry
+    if retry is None or row.retries >= retry.maximum or _is_final(step, charge):
+        _give_up_payment(step, row)
         return
     tried = step.change(row, replace(row, retries=row.retries + 1))
-    _plan_next(step, tried, step.sandbox.now + row.retry.pause)
+    _plan_next(step, tried, step.sandbox.now + retry.pause)
+
+
+def _give_up_payment(step: Step, row: Subscription) -> None:
+    """No try of a payment is left: the subscription ends, goes on without it, or waits for its
+    owner, as assumed."""
+    match step.assume("subscription.retries_exhausted"):
+        case "cancel":
+            move(step, row, SubscriptionEvent.CANCELLED)
+        case "next_payment":
+            # This payment is given up, the subscription is not.
+            go_on(step, step.change(row, replace(row, period=row.period + 1, retries=0)))
+        case _:
+            move(step, row, SubscriptionEvent.SUSPENDED)
 
 
 def _is_final(step: Step, charge: Charge) -> bool:
@@ -287,7 +297,8 @@ def _money(
     money = faults.attempt(currency, code)
     if money is None or faults.blames("Amount"):
         return code, amount
-    return money.code, faults.attempt(exact, amount, money) or amount
+    exact_amount = faults.attempt(exact, amount, money)
+    return money.code, amount if exact_amount is None else exact_amount
 
 
 def _usual_currency(step: Step, method: PaymentMethod | None) -> str:

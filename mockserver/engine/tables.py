@@ -6,7 +6,7 @@ parameter. Those that ``is_asked`` by use cases themselves, such as the subscrip
 method that is removed, are kept up to date as rows come: a step cannot wait while one learns.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any, get_args, get_type_hints
@@ -36,14 +36,17 @@ def _by(*, is_asked: bool = False, **paths: str) -> list[Index[Any]]:
 def _by_card(**paths: str) -> list[Index[Any]]:
     """Indexes by the values at dotted paths of the card, if there is one."""
 
-    def of_card(path: str) -> Callable[[Any], Any]:
-        read = attrgetter(path)
+    def of_card(path: str) -> Callable[[Charge | PaymentMethod], Hashable | None]:
+        value_at = attrgetter(path)
 
-        def read_of_card(row: Charge | PaymentMethod) -> Any:
+        def read(row: Charge | PaymentMethod) -> Hashable | None:
             card = row.instrument.card
-            return None if card is None else read(card)
+            if card is None:
+                return None
+            value: Hashable | None = value_at(card)
+            return value
 
-        return read_of_card
+        return read
 
     return [index_by(name, of_card(path)) for name, path in paths.items()]
 
@@ -51,28 +54,37 @@ def _by_card(**paths: str) -> list[Index[Any]]:
 def _card_types(row: Charge | PaymentMethod) -> tuple[str, ...]:
     """Scheme and funding of the card, if there is one: clients call either the type of a card."""
     card = row.instrument.card
-    return () if card is None else (card.number.brand, card.number.funding)
+    if card is None:
+        return ()
+    return card.number.brand, card.number.funding
 
 
 def _references(transfer: Transfer) -> tuple[str, ...]:
     """That of a transfer and that of its group."""
+    # The values by which an index has a row must differ.
     references = dict.fromkeys((transfer.reference, transfer.group_reference))
     return tuple(reference for reference in references if reference is not None)
 
 
 def _email(customer: Customer) -> str | None:
     """Addresses are found in any letter case."""
-    return None if customer.email is None else customer.email.lower()
+    if customer.email is None:
+        return None
+    return customer.email.lower()
 
 
 def _owner_in_use(method: PaymentMethod) -> str | None:
     """The customer of a payment method that can still be used."""
-    return method.customer_id if method.state is Presence.ACTIVE else None
+    if method.state is not Presence.ACTIVE:
+        return None
+    return method.customer_id
 
 
 def _card_with_ccv(item: VaultItem) -> str | None:
     """The card of a vault item that still holds a ccv: what a payment must look for."""
-    return item.facts.fingerprint if item.ccv_state is CcvState.HELD else None
+    if item.ccv_state is not CcvState.HELD:
+        return None
+    return item.facts.fingerprint
 
 
 _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
@@ -83,15 +95,19 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
             provider="provider.provider_id",
             customer="customer_id",
             status="status",
-        ),
-        *_by(
             payment_method="instrument.payment_method_id",
             payment_type="instrument.type",
             currency="currency",
+            batch="batch_id",
+            subscription="subscription_id",
+            payment_link="payment_link_id",
         ),
-        *_by(batch="batch_id", subscription="subscription_id", payment_link="payment_link_id"),
-        *_by_card(brand="number.brand", fingerprint="number.fingerprint", cardholder="cardholder"),
-        *_by_card(funding="number.funding"),
+        *_by_card(
+            brand="number.brand",
+            funding="number.funding",
+            fingerprint="number.fingerprint",
+            cardholder="cardholder",
+        ),
         Index("card_type", _card_types),
         Index("money_day", Charge.money_days),
     ],
@@ -102,8 +118,12 @@ _INDEXES: Mapping[str, Sequence[Index[Any]]] = {
     "payment_methods": [
         *_by(is_asked=True, customer="customer_id"),
         index_by("in_use", _owner_in_use, is_asked=True),
-        *_by(provider="provider.provider_id", payment_type="instrument.type", state="state"),
-        *_by(vault="vault_id"),
+        *_by(
+            provider="provider.provider_id",
+            payment_type="instrument.type",
+            state="state",
+            vault="vault_id",
+        ),
         *_by(is_asked=True, payto="payto_id"),
         *_by_card(brand="number.brand", funding="number.funding"),
         Index("card_type", _card_types),

@@ -41,6 +41,7 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     checked_card = accepted.card if accepted is not None else None
     provider = faults.attempt(_card_provider, step, command, checked_card, faults)
     expires = check_expiry(command.expiry, step.sandbox.now, faults, with_card=True)
+    # Raises with all faults: what is None has left one.
     card, instrument = faults.sure(accepted)
     provider, details = faults.sure(provider), faults.sure(details)
     # Nothing may be stored before the provider has agreed.
@@ -51,6 +52,7 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     if command.vault_card:
         item = vault.store(step, card.number, details.number or "", details.ccv, expires)
         known["vault_id"] = item.vault_id
+    # A payer who has passed 3-D Secure in the shop's own page is not challenged again.
     challenged = isinstance(outcome.provider, Challenge) and not verified
     return _store(step, instrument, provider, challenged=challenged, **known)
 
@@ -89,7 +91,8 @@ def use(step: Step, token: Token) -> None:
     """One use of a token that ``usable`` gave; after the last one it is used up. A declined payment
     uses it too, as the provider has seen it."""
     after = token.after_use(step.sandbox.now)
-    step.change(token, after, TokenEvent.USED if after.uses else TokenEvent.USED_UP)
+    event = TokenEvent.USED if after.uses else TokenEvent.USED_UP
+    step.change(token, after, event)
 
 
 def expire(step: Step, token: Token) -> None:
@@ -112,6 +115,7 @@ def _card_provider(
         return None
     money = _money(step, command, faults)
     if faults:
+        # Prices depend on the amount and the currency.
         return None
     cheapest, *_ = providers.by_cost(step, command.amount or ZERO, money, card.number)
     return cheapest

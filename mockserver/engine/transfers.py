@@ -84,16 +84,17 @@ def _checked(sandbox: Sandbox, command: NewTransferGroup) -> NewTransferGroup:
             Code.NO_TRANSFER_INFORMATION_PROVIDED, "Transfers", "wanted one or more transfers"
         )
     _check_references(sandbox, command, faults)
+    # A transfer that names no currency is in that of its charge, else of its provider.
     own = None
     if charge is not None:
         own = charge.currency
     elif provider is not None:
         own = provider.currency
-    exact_transfers = [
-        _exact(transfer, place, own, faults)
-        for place, transfer in enumerate(command.transfers)
-        if not faults.are_many
-    ]
+    exact_transfers: list[NewTransfer] = []
+    for place, transfer in enumerate(command.transfers):
+        if faults.are_many:
+            break
+        exact_transfers.append(_exact(transfer, place, own, faults))
     if charge is not None and not faults.blames("Transfers"):
         _check_left(sandbox, charge, exact_transfers, faults)
     faults.refuse()
@@ -112,7 +113,7 @@ def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Fault
     """Faults of references: too long (61), or of another group (69) or transfer (70)."""
     group = command.group_reference
     _check_reference(group, "GroupReference", faults)
-    if group and next(sandbox.transfers.find("group", group), None) is not None:
+    if group and sandbox.transfers.count("group", group) > 0:
         faults.add(
             Code.DUPLICATE_GROUP_REFERENCE, "GroupReference", "another group has this reference"
         )
@@ -124,10 +125,8 @@ def _check_references(sandbox: Sandbox, command: NewTransferGroup, faults: Fault
         _check_reference(reference, field, faults)
         if reference is None:
             continue
-        if (
-            reference in seen
-            or next(sandbox.transfers.find("reference", reference), None) is not None
-        ):
+        was_used_before = sandbox.transfers.count("reference", reference) > 0
+        if was_used_before or reference in seen:
             faults.add(
                 Code.DUPLICATE_TRANSFER_REFERENCE, field, "another transfer has this reference"
             )
@@ -144,7 +143,8 @@ def _exact(transfer: NewTransfer, place: int, own: str | None, faults: Faults) -
     """The transfer with its exact amount; in the currency of its charge, or of its provider, by
     default."""
     # Faults of its own first, which get their place in the list and a transfer's codes below.
-    code, amount, own_faults = transfer.currency or own, transfer.amount, Faults()
+    own_faults = Faults()
+    amount, code = transfer.amount, transfer.currency or own
     money = own_faults.attempt(currency, code) if code else None
     if money is not None and own is not None and money.code != own:
         own_faults.add(Code.CURRENCY_NOT_SUPPORTED, "Currency", f"got {money.code}, wanted {own}")
@@ -235,6 +235,11 @@ def _days(sandbox: Sandbox, first: Micros, last: Micros | None) -> list[Micros]:
     if last is not None:
         if last < begin:
             raise invalid({"EndDate": f"wanted {iso(begin)[:10]} or later"})
-        until = min(last - last % DAY + DAY - 1, until)
-    days = sandbox.charges.values("money_day")
-    return sorted(day for day in days if isinstance(day, int) and begin <= day + DAY <= until)
+        end_of_last_day = last - last % DAY + DAY - 1
+        until = min(end_of_last_day, until)
+    days: list[Micros] = []
+    for day in sandbox.charges.values("money_day"):
+        # An index has values of any type; those of this one are midnights.
+        if isinstance(day, int) and begin <= day + DAY <= until:
+            days.append(day)
+    return sorted(days)

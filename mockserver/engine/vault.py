@@ -11,8 +11,10 @@ from mockserver.domain.clock import Instant
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewVaultItem
 from mockserver.domain.errors import Faults, NotFound
+from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import CcvEvent, CcvState, Subject, VaultEvent, VaultState
+from mockserver.domain.token import Token
 from mockserver.domain.vault import VaultItem, check_expiry
 from mockserver.engine import intake
 from mockserver.engine.schedule import Due
@@ -49,9 +51,8 @@ def store(
     if expires is not None:
         sandbox.schedule.plan(expires, Due.VAULT_EXPIRY, item.vault_id)
     if ccv:
-        sandbox.schedule.plan(
-            sandbox.now + step.assume("vault.ccv_delay"), Due.CCV_DELAY, item.vault_id
-        )
+        removal = sandbox.now + step.assume("vault.ccv_delay")
+        sandbox.schedule.plan(removal, Due.CCV_DELAY, item.vault_id)
     return item
 
 
@@ -81,9 +82,11 @@ def spend_ccv(step: Step, paid: Instrument) -> None:
         for item in sandbox.vault.find("card_with_ccv", paid.card.number.fingerprint):
             remove_ccv(step, item, CcvEvent.PAID)
         return
-    method = sandbox.payment_methods.get(paid.payment_method_id or "")
-    used = method or sandbox.tokens.get(paid.token_id or "")
+    used: PaymentMethod | Token | None = sandbox.payment_methods.get(paid.payment_method_id or "")
     if used is None:
+        used = sandbox.tokens.get(paid.token_id or "")
+    if used is None:
+        # The card itself came with the request: none of the vault was paid by.
         return
     linked = sandbox.vault.get(used.vault_id or "")
     if linked is not None:

@@ -65,6 +65,7 @@ def reported_events(sandbox: Sandbox, kind: WebhookType, event: Event) -> Iterat
     """What webhooks of a type have to report of an event: mostly one thing; of an agreement one for
     each payment method that has it; nothing where no status has changed."""
     if event.subject in _STATUS_CHANGES and event.before == event.after:
+        # The service tells of the status alone, not of other fields that have changed.
         return
     word = word_of(kind)
     if event.subject is Subject.PAYTO:
@@ -122,23 +123,24 @@ def _foreign(sandbox: Sandbox, message: WebhookMessage, notice: Notice) -> Notic
     what an attacker reports who has paid for an order of his own. All of it is true but the
     amount, so a receiver must compare the order and not only believe the signature. Where no such
     charge is in the sandbox, it is about one that nobody knows."""
-    own = notice.data if isinstance(notice.data, Mapping) else {}
-    others = [
-        charge
-        for charge in sandbox.charges
-        if charge.status is ChargeState.SUCCESS and charge.reference != own.get("reference")
-    ]
+    own: Mapping[str, object] = {}
+    if isinstance(notice.data, Mapping):
+        own = notice.data
+    reference = own.get("reference")
+    paid = [charge for charge in sandbox.charges if charge.status is ChargeState.SUCCESS]
+    others = [charge for charge in paid if charge.reference != reference]
     if not others:
         return replace(notice, data={**own, "chargeId": NO_CHARGE, "reference": NO_ORDER})
     other = Notice(notice.at, others[-1], Subject.CHARGE)
     theirs: Any = sandbox.config.render("", message, other, sandbox.assumed)["data"]
-    priced = {name: own[name] for name in ("amount", "currency") if name in own}
-    return replace(notice, data={**theirs, **priced})
+    price = {name: own[name] for name in ("amount", "currency") if name in own}
+    return replace(notice, data={**theirs, **price})
 
 
 def _moved(notice: Notice, by: Micros) -> Notice:
     """The same at another time, as far as time goes."""
-    return replace(notice, at=min(max(notice.at + by, EARLIEST), LATEST))
+    at = min(max(notice.at + by, EARLIEST), LATEST)
+    return replace(notice, at=at)
 
 
 def _body(
@@ -164,10 +166,11 @@ def _body(
 
 def _form(sandbox: Sandbox, payload: object) -> bytes:
     """A payload as a form that is sent by a browser."""
-    fields = [
-        f"{quote(name, safe='[]')}={quote(_text(sandbox, value))}"
-        for name, value in _pairs("", payload)
-    ]
+    fields: list[str] = []
+    for name, value in _pairs("", payload):
+        # Browsers leave the brackets of ``data[amount]`` as they are.
+        quoted_name, quoted_value = quote(name, safe="[]"), quote(_text(sandbox, value))
+        fields.append(f"{quoted_name}={quoted_value}")
     return "&".join(fields).encode()
 
 
@@ -192,7 +195,8 @@ def _respelling(value: object) -> str:
             return f"{value:f}0"
         case str() if value and ord(value[0]) <= _LAST_OF_FOUR_DIGITS:
             # The rest as ever, without its opening quote.
-            return f'"\\u{ord(value[0]):04x}{json.dumps(value[1:])[1:]}'
+            rest = json.dumps(value[1:])[1:]
+            return f'"\\u{ord(value[0]):04x}{rest}'
         case _:
             return json.dumps(value)
 
@@ -208,13 +212,16 @@ def _pairs(name: str, value: object) -> Iterator[tuple[str, object]]:
         return
     items = value.items() if isinstance(value, dict) else enumerate(value)
     for key, item in items:
-        yield from _pairs(f"{name}[{key}]" if name else str(key), item)
+        inner_name = f"{name}[{key}]" if name else str(key)
+        yield from _pairs(inner_name, item)
 
 
 def _text(sandbox: Sandbox, value: object) -> str:
     """A value of a form: a number or a flag as JSON writes it, nothing for null."""
-    if value is None or isinstance(value, str):
-        return value or ""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
     return sandbox.config.write(value, sandbox.assumed).decode()
 
 
@@ -244,6 +251,4 @@ def notice_of(sandbox: Sandbox, reported: ReportedEvent, *, stale: bool) -> Noti
                 at, subject, Subject.PAYMENT_METHOD, agreement=agreement, network_token=token
             )
     payload = sandbox.config.render("", reported.message, notice, sandbox.assumed)
-    if "data" not in payload:
-        return notice
     return Notice(at, payload["data"])

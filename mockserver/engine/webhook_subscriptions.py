@@ -22,7 +22,9 @@ def create(
     """Subscribe; without types, to all of them. Raises ``Invalid`` (109) for an address that is not
     http or https, or that is never called."""
     faults = Faults()
-    words = never_called(url) if is_web_address(url) else "wanted an absolute http or https address"
+    words: str | None = "wanted an absolute http or https address"
+    if is_web_address(url):
+        words = never_called(url)
     if words is not None:
         faults.add(Code.UNABLE_TO_CREATE_WEBHOOK_SUBSCRIPTION, "Url", words)
     faults.refuse()

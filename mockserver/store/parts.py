@@ -179,7 +179,7 @@ class TablePart(NotedPart):
         def row_of(seq: int, line: bytes) -> Any:
             """The row of a line, when somebody looks at it."""
             try:
-                row = value_of(self._row_class, line, cards)
+                row: Any = value_of(self._row_class, line, cards)
             except NONSENSE as fault:
                 raise DamagedSandbox(self.name, fault) from fault
             # Its key says its place, and its line does not.
