@@ -21,7 +21,7 @@ from starlette import routing
 from mockserver import Settings
 from mockserver.adapters.scenario_files import load, read_text, schema_text, shipped
 from mockserver.domain.clock import Micros, parse_instant
-from mockserver.scenario.scenario import Scenario, ScenarioFile
+from mockserver.scenario.scenario import Scenario, ScenarioFile, ScenarioReader
 from mockserver.web.app import Application
 from mockserver.wire import fields
 from mockserver.wire.fields import Body
@@ -94,34 +94,42 @@ class Reply:
         return self.body[name]
 
 
-_USUAL = Settings(clock=START, seed=42)
-_MOST_IDLE = 4
-_idle: list[Application] = []
+_MOST_IDLE, _MOST_KINDS = 4, 8
+_idle: dict[Settings, list[Application]] = {}
 _lent: list[Application] | None = None
 
 
 @contextmanager
 def lending() -> Iterator[None]:
-    """Inside of it usual applications are begun anew that earlier tests have done with, and all are
-    done with at its end: to make one takes twenty times as long."""
+    """Inside of it applications are begun anew that earlier tests with the same settings have done
+    with, and all are done with at its end: to make one takes twenty times as long."""
     global _lent
     _lent = lent = []
     try:
         yield
     finally:
         _lent = None
-        _idle.extend(lent[: _MOST_IDLE - len(_idle)])
+        for app in lent:
+            idle = _idle.setdefault(app.world.settings, [])
+            if len(idle) < _MOST_IDLE:
+                idle.append(app)
+        # Settings that many tests use come again soon.
+        while len(_idle) > _MOST_KINDS:
+            del _idle[next(iter(_idle))]
 
 
-def _application(
-    settings: Settings, real_clock: Callable[[], Micros], given: _Given
+def application(
+    settings: Settings, real_clock: Callable[[], Micros], given: ScenarioReader
 ) -> Application:
-    if _lent is None or settings != _USUAL:
+    """An application that has just begun. One with a store is made anew, as its file is."""
+    if _lent is None or settings.store is not None:
         return Application(settings, real_clock, given)
-    if not _idle:
+    # The kind that was used last goes last.
+    idle = _idle[settings] = _idle.pop(settings, [])
+    if not idle:
         app = Application(settings, real_clock, given)
     else:
-        app = _idle.pop()
+        app = idle.pop()
         app.world.real_clock, app.world.log = real_clock, None
         app.world.begin(given)
     _lent.append(app)
@@ -148,12 +156,12 @@ class Api:
         **settings: Any,
     ) -> None:
         text, names = (scenario, ()) if isinstance(scenario, str) else (None, tuple(scenario or ()))
-        chosen = Settings(**{"clock": START, "seed": 42, "scenario": names, **settings})
+        chosen = Settings(**{"clock": START, "seed": 42, **settings})
         given = _Given(names, text, assumptions or {}, chosen.test_values)
         self.key = key
         self.waits = waits
         self._loop = _skipping_loop if skips else _loop
-        self.app = _application(chosen, real_clock, given)
+        self.app = application(chosen, real_clock, given)
 
     def call(
         self,

@@ -87,7 +87,8 @@ def test_nothing_has_a_package_installed_that_no_index_has() -> None:
     found = {
         name: said[0]
         for name, text in texts().items()
-        if (said := BY_NAME.search(text)) is not None
+        # All of these words name it, and most texts do not.
+        if "payfurl" in text.lower() and (said := BY_NAME.search(text)) is not None
     }
     assert found == {}
 

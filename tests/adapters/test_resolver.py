@@ -81,6 +81,7 @@ def test_a_name_that_hangs_is_given_up_and_asked_for_once() -> None:
     assert lived(story).asked == ["slow.test"]
 
 
+@pytest.mark.slow
 def test_one_sandbox_with_names_that_hang_leaves_threads_to_others() -> None:
     async def story(names: Names) -> None:
         resolver = Resolver(names, deadline=SECOND // 2)

@@ -210,6 +210,7 @@ def test_the_address_that_was_checked_is_the_one_that_is_called() -> None:
     assert receiver.got[0][0]["host"].startswith("shop.example:")
 
 
+@pytest.mark.slow
 def test_a_name_that_cannot_be_looked_up_is_an_error_of_the_try() -> None:
     sent = asyncio.run(WebhookSender().send("http://\x00/", {}, b"{}", SECOND))
     assert sent.status is None
@@ -394,6 +395,7 @@ def test_before_the_answer_means_before_it() -> None:
     lived(api, story)
 
 
+@pytest.mark.slow
 def test_time_passes_in_a_served_application_without_a_request() -> None:
     begun = time.monotonic_ns()
     api = Api(clock="real", real_clock=lambda: NOW + (time.monotonic_ns() - begun) // 1_000)

@@ -384,6 +384,6 @@ def _subscription(book: Book) -> str:
 
 
 def _state(book: Book) -> str:
-    state = book.api.get("/__admin/state").body
+    state = book.api.get("/__admin/state", secrets="true").body
     del state["rules"]  # that a rule was asked is remembered, refused request or not
     return json.dumps(state, sort_keys=True)

@@ -73,7 +73,7 @@ def test_every_fault_is_reported_at_once_and_fields_are_known(api: Api) -> None:
 
 
 def test_a_closed_list_of_keys_stays_closed() -> None:
-    api = Api(keys=["sk_only"])
+    api = Api(keys=("sk_only",))
     refused = api.call("POST", "/__admin/sandboxes", {"key": "sk_other", "name": "Ours"}, key=None)
     assert refused.status == 400
     assert "--keys" in refused.body["details"]["Key"]

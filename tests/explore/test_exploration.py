@@ -379,6 +379,7 @@ def test_a_run_whose_client_only_waits_takes_no_job(tmp_path: Path) -> None:
     assert list(verdicts(explored(prepared(tmp_path, client), jobs=1))) == CELLS
 
 
+@pytest.mark.slow
 def test_many_runs_that_wait_go_on_beside_one_that_works(tmp_path: Path) -> None:
     met = Barrier(3)
 
@@ -456,6 +457,7 @@ def test_a_budget_that_is_spent_leaves_the_rest_out(tmp_path: Path) -> None:
     assert made.why != "interrupted"
 
 
+@pytest.mark.slow
 def test_nothing_begins_when_the_budget_is_spent(tmp_path: Path) -> None:
     lab = prepared(tmp_path, lambda name: time.sleep(0.7) or {})
     made = explored(lab, budget=0.5)

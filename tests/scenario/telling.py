@@ -14,6 +14,7 @@ from mockserver.scenario.provider_outcome import Decline
 from mockserver.scenario.scenario import Scenario
 from mockserver.settings import Settings
 from mockserver.web.app import Application
+from tests.driving import application
 
 NOW = parse_instant("2031-03-01T18:00:00Z")
 
@@ -32,7 +33,7 @@ class Given:
 
 
 def open_app(scenarios: Sequence[Scenario]) -> Application:
-    return Application(Settings(), lambda: NOW, Given(scenarios))
+    return application(Settings(), lambda: NOW, Given(scenarios))
 
 
 def told(rules: str, head: str = "") -> Scenario:
