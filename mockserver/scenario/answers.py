@@ -5,8 +5,7 @@ A placeholder ``{ann.customerId}`` in a call stands for a member of an earlier c
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from mockserver.domain.errors import nearest
 from mockserver.domain.record import replace
@@ -39,6 +38,7 @@ def check_calls(
                 ("expect", "fault"), "set-up calls meet no faults, so a whole answer always arrives"
             )
         _check_call(call, setup_ids, here)
+        _take_id(call, setup_ids, here)
     for index, example in enumerate(examples):
         ids = set(setup_ids)
         for number, step in enumerate(example.calls):
@@ -46,31 +46,48 @@ def check_calls(
             match step:
                 case CallMap():
                     _check_call(step, ids, here)
+                    _take_id(step, ids, here)
                 case WaitMap():
-                    _check_call(step.call, ids, here)
+                    _check_call(step.call, ids, here, key="wait")
                 case TogetherMap():
+                    # Where no rule holds a call up, it is answered before the next begins: that
+                    # may name it.
                     for place, call in enumerate(step.together):
                         _check_call(call, ids, here.below("together", place))
+                        _take_id(call, ids, here.below("together", place))
                 case AdvanceMap():
                     pass
 
 
-def _check_call(call: CallMap, ids: set[str], problems: Problems) -> None:
-    """Find what is wrong with the ids that a call names, or takes; ``ids`` are those of the calls
-    before it, and get its own. A slip is found here, with its line, and not when the call is
-    made."""
-    texts = {"call": call.path, "body": call.body, "headers": call.headers, "expect": None}
-    if call.expect is not None:
-        texts["expect"] = call.expect.body
-    for key, value in texts.items():
-        for name, text in placeholders(value):
-            if name not in ids:
-                hint = nearest(name, ids)
-                problems.add((key,), f"got {text}, but no earlier call has the id '{name}'{hint}")
-    if call.expect is not None and not problems.was_taken:
-        expected = {"body": call.expect.body, "headers": call.expect.headers}
-        for part, wanted in expected.items():
-            _check_tests(wanted, problems.below("expect", part))
+def _check_call(
+    call: CallMap, ids: Collection[str], problems: Problems, *, key: str = "call"
+) -> None:
+    """Find what is wrong with what a call sends and expects; ``ids`` are those of the calls before
+    it, ``key`` is where the file has its path. A slip is found here, with its line, and not when
+    the call is made."""
+    for part, value in ((key, call.path), ("body", call.body), ("headers", call.headers)):
+        _check_placeholders(value, part, ids, problems)
+    expect = call.expect
+    if expect is None:
+        return
+    _check_placeholders(expect.body, "expect", ids, problems)
+    if problems.was_taken:
+        # Earlier versions did not look at the tests of an answer, and took any.
+        return
+    _check_tests(expect.body, problems.below("expect", "body"))
+    _check_tests(expect.headers, problems.below("expect", "headers"))
+
+
+def _check_placeholders(value: object, part: str, ids: Collection[str], problems: Problems) -> None:
+    """Find placeholders in one part of a call that name no earlier call."""
+    for name, text in placeholders(value):
+        if name not in ids:
+            hint = nearest(name, ids)
+            problems.add((part,), f"got {text}, but no earlier call has the id '{name}'{hint}")
+
+
+def _take_id(call: CallMap, ids: set[str], problems: Problems) -> None:
+    """Add the id of a call, if it has one, to those that later calls may name."""
     if call.id is None:
         return
     if call.id in ids:
@@ -79,9 +96,9 @@ def _check_call(call: CallMap, ids: set[str], problems: Problems) -> None:
 
 
 def _check_tests(wanted: object, problems: Problems) -> None:
-    """Find tests in an expected answer that make no sense. What the operand of one is that holds a
-    placeholder, only an answer says."""
+    """Find tests in an expected answer that make no sense."""
     if _is_test(wanted):
+        # Of a placeholder only the answer says what it is, and whether the operator can have it.
         if not any(placeholders(wanted)):
             with problems.at():
                 compile_test("expect", wanted, patterns=problems.patterns)
@@ -94,25 +111,28 @@ def _check_tests(wanted: object, problems: Problems) -> None:
 
 
 def _is_test(wanted: object) -> bool:
-    """Whether a map in an expected answer has operators instead of members."""
-    return isinstance(wanted, Mapping) and bool(wanted) and wanted.keys() <= OPERATORS.keys()
+    """Whether a map in an expected answer has operators instead of members. No field of the API
+    is named like an operator, so the names tell; ``{}`` wants an object, of any members."""
+    if not isinstance(wanted, Mapping) or not wanted:
+        return False
+    return wanted.keys() <= OPERATORS.keys()
 
 
 def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
     """The call with the members of earlier answers in its texts, and the names of its headers in
     lower case, as a server gives them to an application. Of what is expected only the body may
     name earlier answers. Raises ``LookupError`` naming one that is not there."""
+    headers: dict[str, str] = {}
+    for name, value in (call.headers or {}).items():
+        headers[name.lower()] = _filled_text(value, answers)
     expect = call.expect
     if expect is not None:
         expect = replace(expect, body=filled(expect.body, answers))
     return replace(
         call,
-        call=filled(call.call, answers),
+        call=_filled_text(call.call, answers),
         body=filled(call.body, answers),
-        headers={
-            name.lower(): str(filled(value, answers))
-            for name, value in (call.headers or {}).items()
-        },
+        headers=headers,
         expect=expect,
     )
 
@@ -120,15 +140,15 @@ def ready(call: CallMap, answers: Mapping[str, object]) -> CallMap:
 def unexpected(
     expect: ReplyMap, status: int, headers: Mapping[str, str], answer: object
 ) -> list[str]:
-    """Where a whole answer differs from what is expected, in words. Without a status or a body any
-    success will do."""
+    """Where a whole answer differs from what is expected, in words."""
     if expect.fault:
         return [f"wanted no whole answer, got status {status}"]
-    unlike = []
+    unlike: list[str] = []
     if expect.status is not None:
         if status != expect.status:
             unlike.append(f"wanted status {expect.status}, got {status} {_brief(answer)}")
     elif expect.body is None and status >= _FIRST_BAD:
+        # With neither, any success will do. A body alone may be that of an error.
         unlike.append(f"wanted success, got {status} {_brief(answer)}")
     if expect.body is not None:
         unlike += differences(expect.body, answer)
@@ -154,16 +174,11 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
     means absent."""
     match wanted:
         case Mapping() if _is_test(wanted):
-            try:
-                difference = compile_test(path, dict(wanted)).difference_of(got)
-            except ValueError as fault:
-                # An operand that came from an earlier answer makes no sense here.
-                return [f"{path}: {fault}"]
-            return [] if difference is None else [str(difference)]
+            return _difference_of_test(dict(wanted), got, path)
         case Mapping():
             if not isinstance(got, Mapping):
                 return [f"{path}: wanted an object, got {_kind(got)}"]
-            unlike = []
+            unlike: list[str] = []
             for name, member in wanted.items():
                 unlike += differences(member, got.get(name), f"{path}.{name}")
             return unlike
@@ -180,6 +195,19 @@ def differences(wanted: object, got: object, path: str = "body") -> list[str]:
             return []
         case _:
             return [f"{path}: wanted {excerpt(wanted)}, got {_kind(got)}"]
+
+
+def _difference_of_test(operators: dict[str, object], got: object, path: str) -> list[str]:
+    """What a member has instead of what its test wants; empty when it passes."""
+    try:
+        test = compile_test(path, operators)
+    except ValueError as fault:
+        # An operand that came from an earlier answer makes no sense here.
+        return [f"{path}: {fault}"]
+    difference = test.difference_of(got)
+    if difference is None:
+        return []
+    return [str(difference)]
 
 
 def _is_same(wanted: object, got: object) -> bool:
@@ -216,7 +244,7 @@ def placeholders(value: object) -> Iterator[tuple[str, str]]:
             yield from placeholders(item)
 
 
-def filled(value: Any, answers: Mapping[str, object]) -> Any:
+def filled(value: object, answers: Mapping[str, object]) -> object:
     """The value with every placeholder replaced. A text that is one placeholder becomes the member
     itself, of any type: an amount stays a number. Raises ``LookupError`` naming a placeholder whose
     member no answer has."""
@@ -224,7 +252,7 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
         whole = re.fullmatch(_PLACEHOLDER, value)
         if whole is not None:
             return _member(whole, answers)
-        return re.sub(_PLACEHOLDER, lambda part: as_text(_member(part, answers)), value)
+        return _filled_text(value, answers)
     if isinstance(value, Mapping):
         return {name: filled(member, answers) for name, member in value.items()}
     if isinstance(value, list | tuple):
@@ -232,14 +260,22 @@ def filled(value: Any, answers: Mapping[str, object]) -> Any:
     return value
 
 
+def _filled_text(text: str, answers: Mapping[str, object]) -> str:
+    """The text with every placeholder replaced by the text of its member."""
+
+    def member_text(placeholder: re.Match[str]) -> str:
+        return as_text(_member(placeholder, answers))
+
+    return re.sub(_PLACEHOLDER, member_text, text)
+
+
 def _member(placeholder: re.Match[str], answers: Mapping[str, object]) -> object:
     """The member of an answer that a placeholder stands for. Raises ``LookupError``."""
     call_id = placeholder["call"]
     answer = answers.get(call_id)
     member = walked(answer, placeholder["path"].split("."))
-    if member is None:
-        members = f", it has {', '.join(map(str, answer))}" if isinstance(answer, Mapping) else ""
-        raise LookupError(
-            f"{placeholder[0]}: the answer of '{call_id}' has no such member{members}"
-        )
-    return member
+    if member is not None:
+        return member
+    # An answer that was no object, or never came whole, has no members to name.
+    there_are = f", it has {', '.join(map(str, answer))}" if isinstance(answer, Mapping) else ""
+    raise LookupError(f"{placeholder[0]}: the answer of '{call_id}' has no such member{there_are}")

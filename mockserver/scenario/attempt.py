@@ -26,6 +26,10 @@ class UnderWay(NamedTuple):
     state: Callable[[str], object]
 
 
+def _nothing_stored(path: str) -> None:
+    """What ``state`` gives where no object is stored."""
+
+
 @mutable
 class Attempt:
     """The facts that ``when`` and ``key`` may name.
@@ -49,7 +53,7 @@ class Attempt:
     card: CardNumber | None = None
     request: Mapping[str, object] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
-    state: Callable[[str], object] = lambda path: None
+    state: Callable[[str], object] = _nothing_stored
     subject: str | None = None
     row: int | None = None
     bank_account: str | None = None

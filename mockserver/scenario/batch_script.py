@@ -9,7 +9,7 @@ Source: docs/scenario-language.md, batch.
 
 from enum import StrEnum
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
@@ -30,20 +30,22 @@ from mockserver.scenario.scalars import Count, Duration, Flag, Share, whole
 from mockserver.scenario.values import excerpt
 
 ROW_FIELDS = ("paymentMethodId", "amount", "currency", "reference")
+"""Columns of a row that ``where`` may test: a row has no others."""
+
 _WHICH = ("at", "every", "where", "share")
 _WHAT = ("decline", "approve", "pending", "provider_down", "provider_timeout", "stall")
 
 _MOST_NUMBERS = 10_000
 
 
-def _few(value: object) -> object:
+def _not_too_many(value: object) -> object:
     """Refuse more numbers than are read in a moment, before they are."""
     if isinstance(value, list) and len(value) > _MOST_NUMBERS:
         raise ValueError(f"got {len(value)} numbers of rows, wanted at most {_MOST_NUMBERS}")
     return value
 
 
-Numbers = Annotated[frozenset[Count], BeforeValidator(_few, list[Count])]
+Numbers = Annotated[frozenset[Count], BeforeValidator(_not_too_many, list[Count])]
 """Numbers of rows; one that stands twice counts once."""
 
 
@@ -60,18 +62,22 @@ def _read_where(value: object) -> tuple[FieldTest, ...] | None:
         return None
     if not isinstance(value, dict):
         raise ValueError(f"got {excerpt(value)}, wanted a map of keys and values")
-    tests, patterns = [], Patterns()
+    tests: list[FieldTest] = []
+    patterns = Patterns()
     for name, wanted in value.items():
         if name not in ROW_FIELDS:
             hint = nearest(str(name), ROW_FIELDS) or f", allowed: {', '.join(ROW_FIELDS)}"
             raise ValueError(f"unknown column '{str(name)[:60]}'{hint}")
+        # First: what it refuses of operators says more than the kind would of their operands.
         check_operators(wanted)
         kind = NUMBER if name == "amount" else TEXT
         tests.append(compile_test(name, kind.wanted(wanted), patterns=patterns))
     return tuple(tests)
 
 
-Where = Annotated[tuple[FieldTest, ...] | None, PlainValidator(_read_where, dict[str, Any] | None)]
+Where = Annotated[
+    tuple[FieldTest, ...] | None, PlainValidator(_read_where, dict[str, object] | None)
+]
 
 
 @file_model
@@ -101,10 +107,11 @@ class RowRule:
 
     @property
     def outcome(self) -> ProviderOutcome | Stall:
-        """What the provider says to these rows, or that it never says anything. There is exactly
-        one."""
+        """What the provider says to these rows, or that it never says anything."""
         outcomes: list[ProviderOutcome | Stall | None] = [getattr(self, word) for word in _WHAT]
-        return next(outcome for outcome in outcomes if outcome is not None)
+        # ``only_one`` has refused a rule with none or several.
+        (only,) = [outcome for outcome in outcomes if outcome is not None]
+        return only
 
 
 @file_model
@@ -125,6 +132,13 @@ class ResultsPlan:
     cut: Annotated[int, whole(0, 100_000_000)] | None = None
 
 
+def _usual_if_null(value: object) -> object:
+    """``results`` with nothing behind it says nothing: the usual results."""
+    if value is None:
+        return {}
+    return value
+
+
 @file_model
 class BatchScript:
     """What happens to a batch."""
@@ -135,22 +149,21 @@ class BatchScript:
     progress: tuple[Progress, ...] = ()
     stall_at: Share | None = None
     end: BatchEnd | None = None
-    results: Annotated[
-        ResultsPlan,
-        BeforeValidator(lambda value: {} if value is None else value, ResultsPlan | None),
-    ] = ResultsPlan()
+    results: Annotated[ResultsPlan, BeforeValidator(_usual_if_null, ResultsPlan | None)] = (
+        ResultsPlan()
+    )
 
     def __post_init__(self) -> None:
-        # A row that stalls keeps its batch from its end, and one that fails as a whole ends before
-        # its first row, unless progress or ``stall_at`` say how far it gets.
-        stalls = any(row.stall is not None for row in self.rows)
-        if stalls and self.end is BatchEnd.FAILED and not self.progress and self.stall_at is None:
+        # A batch that fails as a whole ends before its first row, unless progress or ``stall_at``
+        # say how far it gets: then the rule of a row that stalls would mean nothing.
+        ends_at_once = self.end is BatchEnd.FAILED and not self.progress and self.stall_at is None
+        if ends_at_once and any(row.stall is not None for row in self.rows):
             raise ValueError(
                 "got stall and end: FAILED, so no row is ever reached: say with progress how far "
                 "it gets"
             )
-        for before, after in pairwise(self.progress):
-            if after.reach < before.reach or after.after < before.after:
+        for step, next_step in pairwise(self.progress):
+            if next_step.reach < step.reach or next_step.after < step.after:
                 raise ValueError("progress: wanted steps in order of reach and time")
 
     @property

@@ -40,7 +40,7 @@ def only_one(present: Sequence[str], keys: Iterable[str]) -> str:
     return present[0]
 
 
-def _wanted(model: Any, got: object) -> str:
+def _wanted(model: type[object], got: object) -> str:
     """What a part of a model may be, where something is no map. A model says with ``bare`` which of
     its keys a number may stand for, and with ``others`` what else the part may be."""
     keys = keys_of(model)
@@ -48,8 +48,10 @@ def _wanted(model: Any, got: object) -> str:
         return "{}: there is nothing more to say"
     bare = getattr(model, "bare", None)
     if bare is not None:
-        is_number = isinstance(got, (int, Decimal)) and not isinstance(got, bool)
-        number = got if is_number else 5
+        # The number that was got shows its author what to write.
+        number: int | Decimal = 5
+        if isinstance(got, (int, Decimal)) and not isinstance(got, bool):
+            number = got
         return f"{getattr(model, 'others', '')}a map such as {{{bare}: {number}}}"
     try:
         read_model(model, {})
@@ -86,37 +88,41 @@ class ReadingContext:
 
 
 def _read(
-    cls: type[T], data: Any, handler: Callable[[Any], T], info: ValidationInfo[ReadingContext]
+    cls: type[T], data: object, handler: Callable[[object], T], info: ValidationInfo[ReadingContext]
 ) -> T:
     """Read a part: what every model refuses, then what this one does, then its fields."""
     reading = info.context
-    before = reading.faults
-    if before > MOST_FAULTS:
+    faults_before = reading.faults
+    if faults_before > MOST_FAULTS:
+        # The file is refused: nobody looks at what stands here.
         return cast(T, data)
     # Whatever is refused from here on is one fault, unless it turns out to be several.
     reading.faults += 1
-    known, prepare = keys_of(cls), getattr(cls, "prepare", None)
-    if not isinstance(data, (dict, cls)):
+    if not isinstance(data, dict):
         raise ValueError(f"got {got_of(data)}, wanted {_wanted(cls, data)}")
-    is_known = isinstance(data, dict) and all(key in known for key in data)
-    if data == {} and hasattr(cls, "says_something"):
+    known = keys_of(cls)
+    if not data and hasattr(cls, "says_something"):
         raise ValueError(f"got nothing, wanted at least one of {', '.join(known)}")
-    if isinstance(data, dict) and not is_known:
+    has_unknown = any(key not in known for key in data)
+    prepare = getattr(cls, "prepare", None)
+    if has_unknown:
+        # Nor is anything prepared: an unknown key may be a misspelt one of those that belong
+        # together, and its author would be told of one that is missing.
         data = _few_unknown(data, known)
-    if prepare is not None and is_known:
+    elif prepare is not None:
         data = prepare(data)
-    reading.faults = before
+    reading.faults = faults_before
     try:
         return handler(data)
     except ValidationError as refused:
-        reading.faults = before + refused.error_count()
-        if is_known:
+        reading.faults = faults_before + refused.error_count()
+        if not has_unknown:
             raise
         faults = [_fault(cls, fault) for fault in refused.errors(include_url=False)]
         raise ValidationError.from_exception_data(cls.__name__, faults) from None
 
 
-def _few_unknown(data: dict[Any, object], known: Collection[str]) -> dict[Any, object]:
+def _few_unknown(data: dict[object, object], known: Collection[object]) -> dict[object, object]:
     """The data without the unknown keys that nobody is told of: pydantic words each that it sees,
     and a file may have a million of them."""
     unknown = [key for key in data if key not in known]
@@ -129,11 +135,19 @@ def _fault(cls: Any, fault: ErrorDetails) -> InitErrorDetails:
     where the key belongs."""
     kind, text, place = fault["type"], fault["msg"], fault["loc"]
     if kind in _UNKNOWN:
-        key, misplaced = str(place[-1]), getattr(cls, "misplaced", {})
-        place, kind, text = (*place[:-1], key), "unknown_key", unknown_key(key, keys_of(cls))
-        if key in misplaced:
-            text = f"got '{key}' here, wanted it under {misplaced[key]}"
-    error = PydanticCustomError(cast(Any, kind), "{text}", {**fault.get("ctx", {}), "text": text})
+        key = str(place[-1])
+        place = (*place[:-1], key)
+        kind = "unknown_key"
+        # A rule with ``decline`` beside ``then`` is right but for the level.
+        where = getattr(cls, "misplaced", {}).get(key)
+        if where is None:
+            text = unknown_key(key, keys_of(cls))
+        else:
+            text = f"got '{key}' here, wanted it under {where}"
+    # Pydantic fills its template with the context, and ``in_words`` looks there for what is
+    # allowed. The text may hold braces of the file: so it is filled in, and is no template.
+    context = {**fault.get("ctx", {}), "text": text}
+    error = PydanticCustomError(cast(Any, kind), "{text}", context)
     return InitErrorDetails(type=error, loc=place, input=fault["input"])
 
 
@@ -162,18 +176,23 @@ def in_words(fault: ErrorDetails, data: object) -> tuple[Path, str]:
         case "value_error":
             return path, str(context["error"])
         case "literal_error" | "enum":
-            allowed = context["expected"]
-            words = [word.strip("' ") for word in allowed.replace(" or ", ", ").split(", ")]
+            # Pydantic has the words in a sentence: 'a', 'b' or 'c'.
+            listed = context["expected"].replace(" or ", ", ").split(", ")
+            words = [word.strip("' ") for word in listed]
             word = str(fault["input"])
-            # The word is there, so the file must have written it as another type: "1" for 1.
-            hint = ", without quotes" if word in words else meaning_of(word, words)
+            hint = meaning_of(word, words)
+            if word in words:
+                # So the file must have written it as another type: "1" for 1.
+                hint = ", without quotes"
             return path, f"got {got}, allowed: {', '.join(words)}{hint}"
         case "string_pattern_mismatch":
             return path, f"got {got}, wanted {_pattern_words(context['pattern'])}"
         case "too_short" | "string_too_short":
-            least, actual = context.get("min_length", 1), context.get("actual_length")
-            wanted = least if least > 1 else "one"
-            return path, f"got {actual or 'nothing'}, wanted at least {wanted}"
+            # Of a text that is too short pydantic does not say how short: it is empty.
+            actual = context.get("actual_length") or "nothing"
+            least = context.get("min_length", 1)
+            wanted = "one" if least == 1 else least
+            return path, f"got {actual}, wanted at least {wanted}"
         case "too_long" | "string_too_long":
             return path, f"got more than the {context['max_length']} that are allowed"
         case kind if kind in _TYPES:
@@ -189,8 +208,10 @@ def _inside(place: Path, data: object) -> Path:
     path: Path = ()
     for part in place:
         if isinstance(part, str) and part.startswith("<"):
+            # The tag of a choice of models, such as <call>, which no file writes.
             continue
         if not isinstance(data, (dict, list)):
+            # A short form: what pydantic goes on into, the reader has made of it.
             break
         path = (*path, part)
         if isinstance(data, dict):
@@ -242,7 +263,13 @@ def read_part(cls: type[T], data: object, problems: Problems) -> T | None:
 def short_for(key: str, model: Any) -> BeforeValidator:
     """Reads anything but a map as a part that has this key alone; ``model`` is what may stand
     there, for editors."""
-    return BeforeValidator(lambda value: value if isinstance(value, dict) else {key: value}, model)
+
+    def read(value: object) -> object:
+        if isinstance(value, dict):
+            return value
+        return {key: value}
+
+    return BeforeValidator(read, model)
 
 
 @cache

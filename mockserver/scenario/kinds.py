@@ -80,7 +80,12 @@ def length_of(value: object) -> Length | None:
         return None
 
 
-TEXT = Kind(lambda value: value, "a text")
+def _as_it_came(value: object) -> object:
+    """A text is compared as it was sent: nothing is to be read."""
+    return value
+
+
+TEXT = Kind(_as_it_came, "a text")
 NUMBER = Kind(number_of, "a number")
 LENGTH = Kind(length_of, "a duration with its unit, such as 30d")
 FLAG = Kind(flag_of, "true or false", is_ordered=False)

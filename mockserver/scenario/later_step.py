@@ -93,11 +93,11 @@ class LaterAmount:
 
 def read_event(value: object) -> str:
     """The name of an event: words joined by dots."""
-    if not isinstance(value, str) or len(value) > _LONGEST_EVENT or not re.fullmatch(_EVENT, value):
-        raise ValueError(
-            f"got {excerpt(value)}, wanted words joined by dots, such as charge.dispute.created"
-        )
-    return value
+    if isinstance(value, str) and len(value) <= _LONGEST_EVENT and re.fullmatch(_EVENT, value):
+        return value
+    raise ValueError(
+        f"got {excerpt(value)}, wanted words joined by dots, such as charge.dispute.created"
+    )
 
 
 @file_model
@@ -105,7 +105,7 @@ class Emit:
     """A webhook of your own, to every receiver of the charge's webhooks."""
 
     event: Annotated[str, BeforeValidator(read_event)]
-    data: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, object] = field(default_factory=dict)
 
 
 def _check_set(changes: Mapping[str, object]) -> None:
@@ -121,10 +121,12 @@ def _check_set(changes: Mapping[str, object]) -> None:
         if path == _EXPIRY:
             if not isinstance(value, str) or not re.fullmatch(_EXPIRY_DATE, value):
                 raise ValueError(f"set: {path}: got {excerpt(value)}, wanted MM/YY, such as 12/40")
-        elif value not in _STATES[path]:
-            hint = nearest(str(value), _STATES[path])
+            continue
+        states = _STATES[path]
+        if value not in states:
             raise ValueError(
-                f"set: {path}: got '{str(value)[:60]}', allowed: {', '.join(_STATES[path])}{hint}"
+                f"set: {path}: got '{str(value)[:60]}', allowed: {', '.join(states)}"
+                f"{nearest(str(value), states)}"
             )
 
 
@@ -138,13 +140,18 @@ def _ending(value: object) -> str:
     return word
 
 
+def _as_written(value: object) -> object:
+    """``SetMap`` says for editors what may stand there; ``_check_set`` refuses the rest."""
+    return value
+
+
 @file_model
 class Later:
     """Something that happens later without a call: exactly one of set, capture, void, refund,
     settle, emit, delete, expire."""
 
     after: Duration
-    set: Annotated[dict[str, Any], BeforeValidator(lambda value: value, SetMap)] | None = None
+    set: Annotated[dict[str, Any], BeforeValidator(_as_written, SetMap)] | None = None
     capture: LaterAmount | None = None
     void: Empty | None = None
     refund: LaterAmount | None = None
@@ -155,9 +162,9 @@ class Later:
     move: Move = field(init=False)
 
     def __post_init__(self) -> None:
-        given = [move for move in Move if getattr(self, move.value) is not None]
-        move = Move(only_one(given, Move))
-        object.__setattr__(self, "move", move)
+        named = [move for move in Move if getattr(self, move.value) is not None]
+        # A model is frozen: what follows from its keys is worked out once, here.
+        object.__setattr__(self, "move", Move(only_one(named, Move)))
         if self.set is not None:
             _check_set(self.set)
 
@@ -165,16 +172,22 @@ class Later:
     def words(self) -> str:
         """What happens, for explanations: masked, as a comment or the data of a webhook may hold a
         card number."""
-        details: Mapping[str, object] = self.set or {"to": self.settle}
+        words: list[str] = []
+        for name, value in self._details().items():
+            if value is None or value == {}:
+                continue
+            text = value if isinstance(value, str) else json_text(value)
+            words.append(f"{name} {mask_text(text)}")
+        return f"{duration_text(self.after)} later: {self.move} {', '.join(words)}".rstrip()
+
+    def _details(self) -> Mapping[str, object]:
+        """What is said of the move, by name."""
+        if self.set is not None:
+            return self.set
         part = self.capture or self.refund or self.emit
         if part is not None:
-            details = {key.name: getattr(part, key.name) for key in fields(part)}
-        words = []
-        for name, value in details.items():
-            if value is not None and value != {}:
-                text = value if isinstance(value, str) else json_text(value)
-                words.append(f"{name} {mask_text(text)}")
-        return f"{duration_text(self.after)} later: {self.move} {', '.join(words)}".rstrip()
+            return {key.name: getattr(part, key.name) for key in fields(part)}
+        return {"to": self.settle}
 
 
 def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
@@ -183,9 +196,9 @@ def act_of_payer(challenge: Challenge) -> tuple[Later, ...]:
     if challenge.payer is None:
         return ()
     after = challenge.after
+    if after is None and challenge.payer is PayerAnswer.ABANDONS:
+        # A payer who leaves the page lets the challenge expire.
+        return ()
     if after is None:
-        if challenge.payer is PayerAnswer.ABANDONS:
-            # A payer who leaves the page lets the challenge expire.
-            return ()
         after = _PAYER_TAKES
     return (Later(after, settle=_PAYER[challenge.payer]),)

@@ -12,13 +12,16 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from mockserver.domain.record import record
 from mockserver.scenario.attempt import Attempt, Reader
 from mockserver.scenario.operations import meaning_of
 from mockserver.scenario.patterns import Pattern, Patterns, compile_pattern
 from mockserver.scenario.values import Value, as_text, canonical, excerpt, text_operand
+
+T = TypeVar("T")
+"""What is made of the operand of an operator, so that nothing is read twice."""
 
 _LONGEST_SEARCHED = 1_000
 """Characters of a text, and items of a list, that are searched: a client may send megabytes, which
@@ -33,11 +36,23 @@ def _number(value: object) -> Decimal | None:
     return None
 
 
+def _is_equal(got: object, wanted: Value) -> bool:
+    return canonical(got) == wanted
+
+
+def _differs(got: object, wanted: Value) -> bool:
+    return canonical(got) != wanted
+
+
 def _values(wanted: object) -> frozenset[Value]:
     """The operand of ``in``; no value would ever pass an empty list."""
     if not isinstance(wanted, list) or not wanted:
         raise ValueError(f"got {excerpt(wanted)}, wanted a list of values")
     return frozenset(map(canonical, wanted))
+
+
+def _is_one_of(got: object, wanted: frozenset[Value]) -> bool:
+    return canonical(got) in wanted
 
 
 def _bound(wanted: object) -> Decimal:
@@ -82,14 +97,26 @@ def _step(wanted: object) -> Decimal:
     return step
 
 
-def _counts(holds: Callable[[Decimal, Any], bool]) -> Callable[[object, Any], bool]:
+def _is_multiple(got: Decimal, step: Decimal) -> bool:
+    return got % step == 0
+
+
+def _counts(holds: Callable[[Decimal, T], bool]) -> Callable[[object, T], bool]:
     """A comparison that only numbers can pass."""
 
-    def holds_of_number(got: object, wanted: Any) -> bool:
+    def holds_of_number(got: object, wanted: T) -> bool:
         number = _number(got)
         return number is not None and holds(number, wanted)
 
     return holds_of_number
+
+
+def _begins_with(got: object, wanted: str) -> bool:
+    return as_text(got).startswith(wanted)
+
+
+def _ends_with(got: object, wanted: str) -> bool:
+    return as_text(got).endswith(wanted)
 
 
 class _Sought(NamedTuple):
@@ -125,45 +152,50 @@ def _presence(wanted: object) -> bool:
     return wanted
 
 
+def _is_there(got: object, wanted: bool) -> bool:
+    """Null is an absent field: clients of the service write either."""
+    return (got is not None) is wanted
+
+
 @record
-class Operator:
+class Operator(Generic[T]):
     """One word of a test: how an explanation puts it, what is made of its operand (``ValueError``
     for a senseless one), and when a value passes; ``sign`` is a shorter way to put it, ``searches``
     says that it goes through a text or a list."""
 
     words: str
-    operand: Callable[[object], Any]
-    holds: Callable[[object, Any], bool]
+    operand: Callable[[object], T]
+    holds: Callable[[object, T], bool]
     sign: str = ""
     searches: bool = False
 
-    def check(self, operand: Any) -> Callable[[object], bool]:
+    def check(self, operand: T) -> Callable[[object], bool]:
         """Whether a value passes, by an operand as ``operand`` makes it."""
         holds = self.holds
-        return lambda got: holds(got, operand)
+
+        def passes(got: object) -> bool:
+            return holds(got, operand)
+
+        return passes
 
 
-OPERATORS: Mapping[str, Operator] = {
-    "eq": Operator("", canonical, lambda got, wanted: canonical(got) == wanted, "= "),
-    "ne": Operator("anything but ", canonical, lambda got, wanted: canonical(got) != wanted),
-    "in": Operator("one of ", _values, lambda got, wanted: canonical(got) in wanted),
+OPERATORS: Mapping[str, Operator[Any]] = {
+    "eq": Operator("", canonical, _is_equal, "= "),
+    "ne": Operator("anything but ", canonical, _differs),
+    "in": Operator("one of ", _values, _is_one_of),
     "gt": Operator("more than ", _bound, _counts(operator.gt), "> "),
     "above": Operator("more than ", _bound, _counts(operator.gt), "> "),
     "gte": Operator("at least ", _bound, _counts(operator.ge), ">= "),
     "below": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lt": Operator("less than ", _bound, _counts(operator.lt), "< "),
     "lte": Operator("at most ", _bound, _counts(operator.le), "<= "),
-    "every": Operator("a multiple of ", _step, _counts(lambda got, wanted: got % wanted == 0)),
+    "every": Operator("a multiple of ", _step, _counts(_is_multiple)),
     "between": Operator("between ", _bounds, _counts(_is_between)),
-    "starts_with": Operator(
-        "a text beginning with ", text_operand, lambda got, wanted: as_text(got).startswith(wanted)
-    ),
-    "ends_with": Operator(
-        "a text ending with ", text_operand, lambda got, wanted: as_text(got).endswith(wanted)
-    ),
+    "starts_with": Operator("a text beginning with ", text_operand, _begins_with),
+    "ends_with": Operator("a text ending with ", text_operand, _ends_with),
     "contains": Operator("something containing ", _sought, _contains, searches=True),
     "matches": Operator("a text wholly matching ", compile_pattern, _matches, searches=True),
-    "exists": Operator("existing: ", _presence, lambda got, wanted: (got is not None) is wanted),
+    "exists": Operator("existing: ", _presence, _is_there),
 }
 
 
@@ -235,8 +267,13 @@ class FieldTest:
         return all(check(got) for check in self.checks)
 
 
+def _read_nothing(attempt: Attempt) -> None:
+    """Of a test that is asked about values which somebody else has read: a row of a batch, a member
+    of an answer, how often a key was seen."""
+
+
 def compile_test(
-    name: str, wanted: object, read: Reader = lambda attempt: None, patterns: Patterns | None = None
+    name: str, wanted: object, read: Reader = _read_nothing, patterns: Patterns | None = None
 ) -> FieldTest:
     """A test from the file: a plain value, or a map of operators; ``read`` is of those that are
     asked about attempts, ``patterns`` compiles those of all tests of the file or call. Raises
@@ -248,8 +285,11 @@ def compile_test(
         patterns = Patterns()
     operands: dict[str, Any] = {}
     for word, operand in operators.items():
-        read_operand = patterns.compile if word == "matches" else OPERATORS[word].operand
-        operands[word] = read_operand(operand)
+        if word == "matches":
+            # Patterns of one file share an allowance of work.
+            operands[word] = patterns.compile(operand)
+        else:
+            operands[word] = OPERATORS[word].operand(operand)
     checks = tuple(OPERATORS[word].check(operand) for word, operand in operands.items())
     in_words = tuple((word, _operand_words(operand)) for word, operand in operators.items())
     # A plain equality can be looked up: an index finds the rules that have one.
@@ -297,7 +337,11 @@ def check_operators(wanted: object) -> None:
             raise ValueError(f"unknown test '{word[:60]}'{hint}")
         if word not in EQUALITY:
             continue
-        values = operand if word == "in" and isinstance(operand, list) else [operand]
+        values, wanted_here = [operand], "a plain value"
+        if word == "in":
+            wanted_here = "plain values"
+            if isinstance(operand, list):
+                # What is no list is refused when the operand is read.
+                values = operand
         if any(isinstance(value, (list, dict)) for value in values):
-            wanted_here = "plain values" if word == "in" else "a plain value"
             raise ValueError(f"{word}: got {excerpt(operand)}, wanted {wanted_here}")

@@ -60,7 +60,11 @@ def unknown_key(key: str, known: Sequence[str]) -> str:
 def meaning_of(word: str, known: Collection[str]) -> str:
     """What a word may mean that is not one of some known ones, as the end of a message. Which table
     of foreign words helps is told by what is known: each is under a word that only its part has."""
-    foreign = next((words for own, words in _FOREIGN_WORDS.items() if own in known), {})
+    foreign: Mapping[str, str] = {}
+    for own_word, words in _FOREIGN_WORDS.items():
+        if own_word in known:
+            foreign = words
+            break
     name = _NAME.fullmatch(foreign.get(word, ""))
     if name is not None and name[1] not in known:
         # Advice that would be refused next: no time that has passed is tested with ``eq``.
@@ -71,10 +75,12 @@ def meaning_of(word: str, known: Collection[str]) -> str:
 def unspaced(key: str, known: Sequence[str]) -> str:
     """The end of a message about a key that has its value in it, as YAML reads ``{op:charge.get}``;
     else empty."""
-    name, colon, _ = key.partition(":")
-    if colon and name in known:
-        return f" - a space is missing after '{name}:'"
-    return ""
+    if ":" not in key:
+        return ""
+    name = key.partition(":")[0]
+    if name not in known:
+        return ""
+    return f" - a space is missing after '{name}:'"
 
 
 def hint(word: str, foreign: Mapping[str, str], known: Collection[str]) -> str:
@@ -155,12 +161,14 @@ def operations_like(pattern: str, known: Collection[str] = ALL_OPERATIONS) -> fr
     ``ValueError`` when it means none."""
     if pattern in known:
         return frozenset((pattern,))
+    # A long pattern of many stars would keep the server busy, and no name is so long.
     if len(pattern) <= _LONGEST_GLOB:
         matching = frozenset(name for name in known if fnmatchcase(name, pattern))
         if matching:
             return matching
     pattern_start = pattern[:_LONGEST_GLOB]
     if "/" in pattern:
+        # Other tools match requests by their path, and so do people who come from them.
         called = _operations_called(pattern[:_LONGEST_CALL])
         meant = "; `mockserver routes` prints that of each path"
         if called:
@@ -180,10 +188,12 @@ def _operation_meant(pattern: str, known: Collection[str]) -> str:
     if translated in known:
         return f" - here it is '{translated}'"
     verbs = sorted(name.partition(".")[2] for name in known if name.startswith(f"{subject}."))
-    if verbs and pattern not in FOREIGN_OPERATIONS and not nearest_of(verb, verbs):
+    is_slip = nearest_of(verb, verbs) is not None
+    if verbs and not is_slip and pattern not in FOREIGN_OPERATIONS:
         return f"; those of {subject} are {', '.join(verbs)}"
     names = sorted(known)
     if verb == "*":
+        # A misspelt object of a glob is near to no name of an operation.
         names = sorted({f"{name.partition('.')[0]}.*" for name in known})
     return hint(pattern, FOREIGN_OPERATIONS, names) or "; `mockserver operations` prints all"
 
@@ -196,8 +206,9 @@ def _operations_called(call: str) -> str:
     path_by_operation: dict[str, str] = {}
     for line in (Path(__file__).parent / "calls.txt").read_text("utf-8").splitlines():
         known_method, known_path, operation = line.split()
-        is_meant = method.upper() in ("", known_method)
-        if is_meant and _leads_along(parts, known_path.strip("/").split("/")):
+        if method and method.upper() != known_method:
+            continue
+        if _leads_along(parts, known_path.strip("/").split("/")):
             path_by_operation.setdefault(f"'{operation}'", known_path)
     # A path without ids means what it says: /charge/search is no charge of that id.
     exact = [name for name, known_path in path_by_operation.items() if "{" not in known_path]
@@ -206,7 +217,10 @@ def _operations_called(call: str) -> str:
 
 def _leads_along(parts: Sequence[str], known: Sequence[str]) -> bool:
     """Whether a path is one with such segments; any stands for one in braces."""
-    pairs = zip(parts, known, strict=False)
-    return len(parts) == len(known) and all(
-        part.lower() == name.lower() or name.startswith("{") for part, name in pairs
-    )
+    if len(parts) != len(known):
+        return False
+    for part, known_part in zip(parts, known, strict=True):
+        is_placeholder = known_part.startswith("{")
+        if not is_placeholder and part.lower() != known_part.lower():
+            return False
+    return True

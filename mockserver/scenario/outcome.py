@@ -117,8 +117,11 @@ def applicability(outcome: Outcome) -> Iterator[tuple[str, frozenset[str]]]:
         if part:
             yield name, operations
     for later in outcome.later:
-        for path in later.set or ("",):
-            yield f"later: {later.move} {path}".rstrip(), fits_later(later.move, path)
+        if later.set is None:
+            yield f"later: {later.move}", fits_later(later.move)
+            continue
+        for path in later.set:
+            yield f"later: {later.move} {path}", fits_later(later.move, path)
 
 
 def fits_later(move: Move, path: str = "") -> frozenset[str]:
@@ -133,6 +136,13 @@ def fits_later(move: Move, path: str = "") -> frozenset[str]:
             return frozenset(ops.EXPIRABLE)
         case _:
             return ops.ABOUT_A_CHARGE
+
+
+def _as_amount(value: object) -> object:
+    """``partial_approve: 5`` is short for its one key; null says nothing."""
+    if value is None:
+        return None
+    return {"amount": value}
 
 
 PROVIDER_WORDS = (
@@ -157,10 +167,7 @@ class OutcomeMap:
     provider_down: Down | None = None
     provider_timeout: TimedOut | None = None
     partial_approve: Annotated[
-        PartialApprove | None,
-        BeforeValidator(
-            lambda value: None if value is None else {"amount": value}, Positive | None
-        ),
+        PartialApprove | None, BeforeValidator(_as_amount, Positive | None)
     ] = None
     latency: LatencyWord | None = None
     transport: Transport | None = None
@@ -177,12 +184,13 @@ class OutcomeMap:
             raise ValueError(
                 f"got {' and '.join(words)}, only one of {', '.join(PROVIDER_WORDS)} is allowed"
             )
-        if self.as_usual is not None and self.outcome != NOTHING:
+        says_nothing = self.outcome == NOTHING
+        if self.as_usual is not None and not says_nothing:
             raise ValueError(
                 "as_usual is the outcome without a scenario: it cannot be combined with anything "
                 "else"
             )
-        if self.outcome == NOTHING and self.as_usual is None:
+        if self.as_usual is None and says_nothing:
             raise ValueError(
                 f"got no outcome, wanted at least one of {', '.join(keys_of(OutcomeMap))}"
             )
@@ -190,12 +198,16 @@ class OutcomeMap:
     @property
     def outcome(self) -> Outcome:
         """What the keys mean together."""
-        words = [getattr(self, word) for word in PROVIDER_WORDS]
+        provider: ProviderOutcome | None = None
+        for word in PROVIDER_WORDS:
+            # ``__post_init__`` has refused a map with two of them.
+            provider = provider or getattr(self, word)
         later = self.later
         if self.challenge is not None:
+            # The sandbox acts for the payer as it does for anything else that comes due.
             later += act_of_payer(self.challenge)
         return Outcome(
-            provider=next((outcome for outcome in words if outcome is not None), None),
+            provider=provider,
             latency=self.latency,
             transport=self.transport,
             webhook=self.webhook,

@@ -10,6 +10,7 @@ import pytest
 from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import read
 from mockserver.domain.clock import HOUR, MILLISECOND, ClockMode, parse_instant
+from mockserver.scenario.answers import ready
 from mockserver.scenario.operations import FOREIGN_DECLINES, FOREIGN_OPERATIONS, OPERATIONS
 from mockserver.scenario.provider_outcome import DECLINES
 from mockserver.scenario.reference import json_schema
@@ -217,7 +218,22 @@ BAD = [
         + "examples: [{name: x, calls: [{call: GET /a, expect: {headers: {b: {exists: 5}}}}]}]",
         "examples[0].calls[0].expect.headers.b: got 5, wanted true or false",
     ),
+    (
+        HEAD + "examples: [{name: x, calls: [{wait: 'GET /a/{b.id}', expect: {}}]}]",
+        "bad.yaml:2:31: examples[0].calls[0].wait: got {b.id}, but no earlier call has the id 'b'",
+    ),
 ]
+
+
+def test_a_wait_names_the_answer_of_an_earlier_call_even_of_several_together() -> None:
+    together = "{together: [{id: a, call: GET /a}, {call: 'GET /a/{a.id}'}]}"
+    wait = "{wait: 'GET /a/{a.id}', expect: {}}"
+    assert faults(HEAD + f"examples: [{{name: x, calls: [{together}, {wait}]}}]") == []
+
+
+def test_a_header_has_a_flag_of_an_earlier_answer_as_json_writes_it() -> None:
+    call = CallMap(call="GET /a", headers={"X-Live": "{a.isLive}"})
+    assert ready(call, {"a": {"isLive": True}}).headers == {"x-live": "true"}
 
 
 @pytest.mark.parametrize(
