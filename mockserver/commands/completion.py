@@ -36,8 +36,8 @@ def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
         from mockserver.adapters.scenario_files import shipped
 
         words = [name for name, *_ in shipped()]
-    fitting = [word for word in words if word.startswith(incomplete)]
-    if not fitting:
+    matching = [word for word in words if word.startswith(incomplete)]
+    if not matching:
         # The shell itself completes names of files.
         return [CompletionItem(incomplete, type="file")]
-    return [CompletionItem(word) for word in fitting]
+    return [CompletionItem(word) for word in matching]

@@ -19,8 +19,6 @@ from operator import attrgetter
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
-from starlette.types import Receive, Scope, Send
-
 from mockserver import __version__
 from mockserver.adapters.machine_clock import machine_now
 from mockserver.adapters.scenario_files import Files, load
@@ -47,7 +45,7 @@ from mockserver.settings import Settings
 from mockserver.web.absent_members import scenario_warnings
 from mockserver.web.app import Application
 from mockserver.web.journaled import attempt_reader
-from mockserver.web.request import Answered, call_app
+from mockserver.web.request import Answered, Receive, Scope, Send, call_app
 
 
 class ExampleApp(Protocol):
