@@ -2,7 +2,7 @@
 
 It is one text, ``catalogue.md``, a section for each finding: judges raise by its names, faces show
 its words, and documentation and tests are made from it. So a finding that is raised is always
-documented, and one that is documented has an example that raises it.
+documented, with an example of a client that raises it and one of a client that does not.
 
 Source: docs/findings.md, Each finding.
 """

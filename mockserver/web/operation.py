@@ -61,6 +61,7 @@ from mockserver.web.request import (
     Unanswerable,
     call_app,
     refusal,
+    retry_after,
     tidied,
 )
 from mockserver.web.route_lookup import RouteLookup
@@ -408,7 +409,8 @@ class OperationEndpoint(Endpoint):
     ) -> Reply:
         """The error for a request that is refused, in the voice of its sandbox."""
         status, problem = refusal(refused, request.resource, request.sandbox.assumed)
-        return Reply(status, problem, step, fault)
+        headers = (*self.headers, *retry_after(refused))
+        return Reply(status, problem, step, fault, headers=headers)
 
     def _note_ignored(self, step: Step, request: Request) -> None:
         """Note the fields that the operation does not read, for the findings each with a hint: a

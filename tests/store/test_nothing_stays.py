@@ -70,7 +70,7 @@ def test_one_that_is_reset_is_gone_with_the_next_commit(api: Kept) -> None:
     assert left() == set()
 
 
-def test_a_sandbox_that_was_hardly_used_takes_less_than_38_kib(tmp_path: Path) -> None:
+def test_a_sandbox_that_was_hardly_used_takes_less_than_39_kib(tmp_path: Path) -> None:
     api = Kept(tmp_path / "small.db")
     for number in range(50):
         api.call("GET", "/charge", key=f"sk_first_{number}")
@@ -84,4 +84,5 @@ def test_a_sandbox_that_was_hardly_used_takes_less_than_38_kib(tmp_path: Path) -
     finally:
         tracemalloc.stop()
     api.kill()
-    assert held / 200 < 38 * 1024
+    # 37.9 now. A new memory may raise it by what it takes, some 0.3 each.
+    assert held / 200 < 39 * 1024
