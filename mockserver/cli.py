@@ -43,7 +43,6 @@ from mockserver.settings import (
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
-    from opentelemetry.sdk.trace import TracerProvider
 
     from mockserver.adapters.server_log import ServerLog
     from mockserver.assumptions import Assumed
@@ -157,7 +156,7 @@ OPTIONS = [_option(setting) for setting in SETTINGS]
 """Every option of the settings table."""
 
 
-def load(flags: dict[str, Any]) -> Settings:
+def load(flags: Mapping[str, object]) -> Settings:
     """The settings of a command. A refusal becomes a usage error, exit code 2. Every command that
     takes them refuses what ``serve`` refuses, so ``config`` can check a set-up without a server."""
     try:
@@ -182,7 +181,7 @@ def main() -> None:
 
 
 @main.command(params=[*OPTIONS])
-def serve(**flags: Any) -> None:
+def serve(**flags: object) -> None:
     """Serve until a signal stops it."""
     from mockserver.server.garbage import Collector
 
@@ -241,7 +240,7 @@ def _served(settings: Settings, log: ServerLog, collector: Collector) -> int:
     return code
 
 
-def _traces(log: ServerLog) -> TracerProvider | None:
+def _traces(log: ServerLog) -> Any:
     """What makes and sends spans, None when they go nowhere. Orchestrators set such variables for
     all that they start, so what is wrong with them stops no server."""
     protocol = trace_protocol(os.environ)
@@ -289,7 +288,7 @@ def version() -> None:
 
 @main.command(params=[*OPTIONS])
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON.")
-def config(as_json: bool, **flags: Any) -> None:
+def config(as_json: bool, **flags: object) -> None:
     """Print every setting with its value and where it came from."""
     load(flags)
     rows = []
@@ -321,7 +320,7 @@ def config(as_json: bool, **flags: Any) -> None:
     help="Seconds to wait for readiness.",
 )
 @click.option("--url", metavar="URL", help="Address of the server, instead of --host and --port.")
-def healthcheck(within: float, url: str | None, **flags: Any) -> None:
+def healthcheck(within: float, url: str | None, **flags: object) -> None:
     """Wait for a running server to be ready: exit code 0, or 5 when it is not ready in time.
 
     The options are those of serve: give those of the server. With --port 0 the port is read from
@@ -391,7 +390,7 @@ def _get(url: str, settings: Settings) -> tuple[int, str]:
 
 
 @main.command(params=[*OPTIONS])
-def openapi(**flags: Any) -> None:
+def openapi(**flags: object) -> None:
     """Print the payments API as an OpenAPI 3.1 document, in the words of the profile."""
     from mockserver.web.openapi import document
 
@@ -400,7 +399,7 @@ def openapi(**flags: Any) -> None:
 
 
 @main.command(params=[*OPTIONS])
-def asyncapi(**flags: Any) -> None:
+def asyncapi(**flags: object) -> None:
     """Print the webhooks as an AsyncAPI 3.0 document, in the words of the profile."""
     from mockserver.web.openapi import asyncapi as document
 
@@ -422,7 +421,7 @@ def _print(document: object) -> None:
 
 
 @main.command(params=[*OPTIONS])
-def ca(**flags: Any) -> None:
+def ca(**flags: object) -> None:
     """Print the certificate (PEM) of the local authority that signs the TLS certificate; made on
     first use."""
     # Clients may be told to trust it before a server has started.

@@ -22,7 +22,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from mockserver.domain.masking import mask_start
@@ -165,6 +165,13 @@ LOG_LEVELS = ("info", "warning", "error")
 """The lowest level that the log shows."""
 
 
+Single: TypeAlias = str | int | bool
+"""What the text of an option may mean."""
+
+Value: TypeAlias = Single | tuple[Single, ...] | None
+"""The value of an option: a single one, several of a list, or none that was given."""
+
+
 class LogRecord(Protocol):
     """Something to be logged; ``level`` is one of ``LOG_LEVELS``. It makes its own lines, since how
     it is best told differs: for people, or as JSON for what collects logs."""
@@ -293,7 +300,10 @@ class Settings:
         repeatable flag, or a bool for a switch. None, an empty sequence and an unset switch mean
         "not given". Raises :class:`SettingsError`.
         """
-        values = {chosen.setting.name: chosen.value for chosen in resolve(flags, environ)}
+        # Each is of the type of its field: the column ``reads`` of its row sees to that.
+        values: dict[str, Any] = {}
+        for chosen in resolve(flags, environ):
+            values[chosen.setting.name] = chosen.value
         return Settings(**values)
 
     def override(self, values: Mapping[str, Any]) -> tuple[Settings, dict[str, Any]]:
@@ -356,8 +366,10 @@ class Setting:
         return self.flag.removeprefix("--").removeprefix("no-").replace("-", "_")
 
     @property
-    def default(self) -> Any:
-        return getattr(_DEFAULTS, self.name)
+    def default(self) -> Value:
+        """Its value in ``Settings``, which alone says it."""
+        value: Value = getattr(_DEFAULTS, self.name)
+        return value
 
     @property
     def is_list(self) -> bool:
@@ -369,7 +381,7 @@ class Setting:
         """A switch is a flag without a value."""
         return self.reads in ("switch", "negated")
 
-    def read(self, text: str) -> Any:
+    def read(self, text: str) -> Single:
         """The value of a text, or of one item of a list. Raises ``ValueError`` when it is not
         allowed."""
         return _reader(self.reads.removeprefix(_LIST))(text)
@@ -380,7 +392,7 @@ class Setting:
         too."""
         return PREFIX + self.flag.removeprefix("--").replace("-", "_").upper()
 
-    def parse(self, text: str, origin: str) -> Any:
+    def parse(self, text: str, origin: str) -> Value:
         """The value of ``text`` as written at ``origin`` (a flag or a variable). Raises
         :class:`SettingsError`."""
         try:
@@ -395,7 +407,7 @@ class Setting:
         except ValueError:
             raise SettingsError(self._refusal(text, origin)) from None
 
-    def plain(self, value: Any) -> Any:
+    def plain(self, value: Value) -> object:
         """``value`` as JSON has it; the value of a secret option only as "(set)"."""
         if self.secret and value != self.default:
             return "(set)"
@@ -407,7 +419,7 @@ class Setting:
             return list(value)
         return value
 
-    def show(self, value: Any) -> str:
+    def show(self, value: Value) -> str:
         """``value`` as a person would write it on the command line, a hyphen for none; the value of
         a secret option only as "(set)"."""
         plain = self.plain(value)
@@ -441,11 +453,11 @@ class Chosen:
     """The value of one option and where it came from: ``flag``, ``environment`` or ``default``."""
 
     setting: Setting
-    value: Any
+    value: Value
     source: str
 
 
-_READERS: Mapping[str, Callable[[str], Any]] = {
+_READERS: Mapping[str, Callable[[str], Single]] = {
     "text": read_text,
     "header text": read_header_text,
     "host": read_host,
@@ -463,7 +475,7 @@ _LIST, _CHOICE, _RANGE = "list of ", "one of ", " to "
 """Forms of that column: ``list of text``, ``one of on off``, ``0 to 65535``."""
 
 
-def _reader(reads: str) -> Callable[[str], Any]:
+def _reader(reads: str) -> Callable[[str], Single]:
     """What reads a text, by the column ``reads`` without its ``list of``."""
     if reads.startswith(_CHOICE):
         return read_choice(*reads.removeprefix(_CHOICE).split())
@@ -508,13 +520,14 @@ def _choose(setting: Setting, flag: object, variable: str) -> Chosen:
     return Chosen(setting, setting.default, "default")
 
 
-def _of_flags(setting: Setting, texts: Sequence[object]) -> object:
+def _of_flags(setting: Setting, texts: Sequence[object]) -> Value:
     """What an option says that stands once or more on the command line: of a list all, else the
     last, so that a script's own options can be overridden behind them."""
     values = [setting.parse(str(text), setting.flag) for text in texts]
     if not setting.is_list:
         return values[-1]
-    return tuple(chain.from_iterable(values))
+    lists = [value for value in values if isinstance(value, tuple)]
+    return tuple(chain.from_iterable(lists))
 
 
 def unknown_variables(environ: Mapping[str, str]) -> list[str]:

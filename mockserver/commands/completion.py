@@ -36,8 +36,8 @@ def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
         from mockserver.adapters.scenario_files import shipped
 
         words = [name for name, *_ in shipped()]
-    matching = [word for word in words if word.startswith(incomplete)]
-    if not matching:
+    suggestions = [word for word in words if word.startswith(incomplete)]
+    if not suggestions:
         # The shell itself completes names of files.
         return [CompletionItem(incomplete, type="file")]
-    return [CompletionItem(word) for word in matching]
+    return [CompletionItem(word) for word in suggestions]

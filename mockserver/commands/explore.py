@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import partial
 from http.client import BAD_REQUEST
 from pathlib import Path
-from typing import Any
+from typing import TypedDict, Unpack
 
 import click
 from httpx import HTTPError
@@ -72,11 +72,29 @@ _DECIDING = {
 """Parameters that decide what a run does and how it is judged: a report tells the user to give the
 same again."""
 
+_NO_AFTERMATH = Aftermath()
+
 _MOST_NAMED = 8
 """Calls of the command that are named in a line."""
 
 _WARNING = "warning"
 """A level of --fail-on that is no verdict: a finding of that severity."""
+
+
+class _PlanOptions(TypedDict):
+    """The options that say what is tried, and for how long."""
+
+    operations: frozenset[str]
+    faults: list[Fault] | None
+    pairs: bool
+    crash: bool
+    twice: bool
+    seeds: int
+    all_: bool
+    jobs: int
+    budget: float | None
+    timeout: float | None
+    client_timeout: Micros
 
 
 @click.command(
@@ -109,7 +127,7 @@ def explore(
     told: list[int],
     invariant: list[Invariant],
     restart: list[str] | None,
-    **limits: Any,
+    **plan_options: Unpack[_PlanOptions],
 ) -> None:
     """Run COMMAND under every single failure at each of its calls, and show which ones move money
     wrongly.
@@ -119,15 +137,14 @@ def explore(
     without a fault, then once for each fault at each call, every time in a fresh sandbox.
     """
     aftermath = Aftermath(books or (), books_state, settle, reconcile or (), invariant, told)
-    _refuse_beside(
-        "--replay", replay, {"--seeds": limits["seeds"], "--fixed": fixed, "--baseline": baseline}
-    )
-    _refuse_beside("--seeds", limits["seeds"], {"--fixed": fixed})
+    seeds = plan_options["seeds"]
+    _refuse_beside("--replay", replay, {"--seeds": seeds, "--fixed": fixed, "--baseline": baseline})
+    _refuse_beside("--seeds", seeds, {"--fixed": fixed})
     _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
-    plan = _plan(
-        restarts=restart is not None, is_alone=aftermath.url is not None, least=least, **limits
-    )
+    # Books at an address are of all runs together: no two may go on at once.
+    is_alone = aftermath.url is not None
+    plan = _plan(plan_options, restarts=restart is not None, is_alone=is_alone, least=least)
     serve = words_of({"scenario": scenario, "profile": profile})
     open_runner = partial(
         trial_runner,
@@ -179,38 +196,42 @@ def _stopping_for_reports(folder_option: str) -> Iterator[None]:
         stop(Exit.USAGE, f"{folder_option}: {problem}")
 
 
-def _plan(
-    *,
-    faults: list[Fault] | None,
-    crash: bool,
-    restarts: bool,
-    twice: bool,
-    seeds: int,
-    all_: bool,
-    **limits: Any,
-) -> Plan:
-    """What is tried, with ``limits`` as they are given. Raises ``click.UsageError`` for options
-    that would do nothing beside the others."""
-    if all_ and not seeds:
+def _plan(options: _PlanOptions, *, restarts: bool, is_alone: bool, least: Verdict) -> Plan:
+    """What is tried. Raises ``click.UsageError`` for options that would do nothing beside the
+    others."""
+    seeds = options["seeds"]
+    if options["all_"] and not seeds:
         raise click.UsageError(
             "--all needs --seeds: it says that a swarm goes on after the first red run"
         )
     # Without --faults those that the table has by default.
-    chosen = list(faults or faults_of(None))
+    chosen = list(options["faults"] or faults_of(None))
     of_own_axes = [fault.name for fault in chosen if fault.at in OWN_AXES]
     # Seeds draw none of these. By --crash and --twice they are tried besides; named in --faults
     # they would take the place of what a swarm draws from.
     _refuse_beside("--seeds", seeds, dict.fromkeys(of_own_axes, True))
     axes = []
     # Who says how to restart wants to know what a crash does.
-    if crash or restarts:
+    if options["crash"] or restarts:
         axes.append(CRASH)
-    if twice:
+    if options["twice"]:
         axes.append(TWICE)
     for fault in FAULTS.values():
         if fault.at in axes and fault not in chosen:
             chosen.append(fault)
-    plan = Plan(faults=chosen, seeds=seeds, has_all=all_, **limits)
+    plan = Plan(
+        operations=options["operations"],
+        faults=chosen,
+        client_timeout=options["client_timeout"],
+        jobs=options["jobs"],
+        is_alone=is_alone,
+        timeout=options["timeout"],
+        budget=options["budget"],
+        pairs=options["pairs"],
+        seeds=seeds,
+        has_all=options["all_"],
+        least=least,
+    )
     if seeds and plan.has_matrix:
         click.echo(
             "the seeds come after all that is asked for beside them, and draw neither crashes nor "
@@ -236,11 +257,13 @@ def trial_runner(
     argv: tuple[str, ...],
     seed: int,
     serve: Sequence[str] = (),
-    **attributes: Any,
+    *,
+    aftermath: Aftermath = _NO_AFTERMATH,
+    restart: Sequence[str] = (),
 ) -> Iterator[TrialRunner]:
     """What runs a command at a server, which is started here with the options ``serve`` unless
-    ``url`` names one; ``attributes`` are others of the runner. At a server that others may use too,
-    its sandboxes are kept apart from those of another run."""
+    ``url`` names one. At a server that others may use too, its sandboxes are kept apart from those
+    of another run."""
     with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
         folder = Path(name)
         runner_at = partial(
@@ -250,7 +273,8 @@ def trial_runner(
             folder=folder,
             seed=seed,
             run=process_name(),
-            **attributes,
+            aftermath=aftermath,
+            restart=restart,
         )
         if url is None:
             with started(serve, folder) as own_url:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from mockserver import __version__
@@ -20,10 +20,8 @@ from mockserver.findings.catalogue import CATALOGUE, FindingKind, lines_of, plac
 if TYPE_CHECKING:
     from mockserver.commands.scenario_check import Checked, ExampleReport
     from mockserver.explore.exploration import Exploration
+    from mockserver.explore.run_answers import FindingRow
     from mockserver.explore.verdicts import Verdict
-
-Row: TypeAlias = Mapping[str, Any]
-"""A finding as the control API answers it, or a verdict of an exploration in the same members."""
 
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 """Workflow commands by severity."""
@@ -31,18 +29,18 @@ _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def text(rows: Sequence[Row]) -> str:
+def text(rows: Sequence[FindingRow]) -> str:
     """For people: each finding with its evidence and advice."""
     if not rows:
         return "no findings"
     return "\n\n".join("\n".join(lines_of(row)) for row in rows)
 
 
-def junit(rows: Sequence[Row]) -> str:
+def junit(rows: Sequence[FindingRow]) -> str:
     """One test case for each kind of finding, so that a CI can follow each by its name from run to
     run. An error fails it; warnings and notes are output of a case that passes, as JUnit knows
     nothing between the two."""
-    by_kind: dict[str, list[Row]] = {name: [] for name in CATALOGUE}
+    by_kind: dict[str, list[FindingRow]] = {name: [] for name in CATALOGUE}
     for row in rows:
         by_kind.setdefault(row["finding"], []).append(row)
     cases = []
@@ -107,7 +105,7 @@ def explored(exploration: Exploration, scenarios: Mapping[str, Path], least: Ver
     return _document([_suite("mockserver explore", cases, skipped=len(exploration.left_out))])
 
 
-def sarif(rows: Sequence[Row]) -> str:
+def sarif(rows: Sequence[FindingRow]) -> str:
     """SARIF 2.1.0, as code scanning services take it."""
     # Rows of an exploration are about its verdicts, which the catalogue does not have: each of
     # these is a rule too, in the words of the last row that has it.
@@ -123,12 +121,12 @@ def sarif(rows: Sequence[Row]) -> str:
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
 
-def github(rows: Sequence[Row]) -> str:
+def github(rows: Sequence[FindingRow]) -> str:
     """Workflow commands that show each finding as an annotation of the run."""
     return "\n".join(map(_workflow_command, rows))
 
 
-def _workflow_command(row: Row) -> str:
+def _workflow_command(row: FindingRow) -> str:
     """A finding as a command to the runner, which shows it on the page of the run: ``::error
     title=...::...``."""
     level = _COMMANDS[row["severity"]]
@@ -150,7 +148,7 @@ def _rule(kind: FindingKind) -> dict[str, object]:
     }
 
 
-def _rule_of_verdict(row: Row) -> dict[str, object]:
+def _rule_of_verdict(row: FindingRow) -> dict[str, object]:
     """The verdict of a row as a rule of SARIF."""
     return {
         "id": row["finding"],
@@ -159,7 +157,7 @@ def _rule_of_verdict(row: Row) -> dict[str, object]:
     }
 
 
-def _result(row: Row, rule_index: int) -> dict[str, object]:
+def _result(row: FindingRow, rule_index: int) -> dict[str, object]:
     """A finding as a result of SARIF. Its place is the objects that it is about, as no line of
     code is known."""
     # By the fingerprint a service knows a finding from the run before. Counts and journal numbers
@@ -209,7 +207,7 @@ def _message(words: str) -> str:
     return words.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-REPORTS: Mapping[str, Callable[[Sequence[Row]], str]] = {
+REPORTS: Mapping[str, Callable[[Sequence[FindingRow]], str]] = {
     "text": text,
     "junit": junit,
     "sarif": sarif,

@@ -15,7 +15,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import click
 from httpx import HTTPError
@@ -31,6 +30,7 @@ from mockserver.domain.clock import Micros
 from mockserver.domain.invariants import Invariant
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import MARK, Commands, Running, filled, processes, variables_of
+from mockserver.explore.run_answers import FindingRow
 from mockserver.explore.trial import given_to
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
@@ -60,7 +60,7 @@ def run(
     fail_on: str,
     form: str,
     out: Path | None,
-    **serve: Any,
+    **serve: object,
 ) -> None:
     """Start a server, run COMMAND with it, and judge what COMMAND did: findings, books,
     expectations of rules.
@@ -157,7 +157,7 @@ def _wait_for_end(running: Running) -> int:
 
 def _judge(
     sandbox: RemoteSandbox, aftermath: Aftermath, placeholders: Mapping[str, str], folder: Path
-) -> tuple[Sequence[Mapping[str, Any]], Sequence[str]]:
+) -> tuple[Sequence[FindingRow], Sequence[str]]:
     """What is wrong after the run: findings of any severity, and sentences about money, books and
     expectations. Raises ``HTTPError`` and ``ControlRefused`` when the server cannot be asked."""
     if not is_reached(sandbox):

@@ -11,7 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,7 +21,7 @@ from mockserver.commands.servers import served
 from mockserver.domain.cards import TEST_CARDS
 from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.record import mutable
-from mockserver.remote import ControlRefused, RemoteSandbox
+from mockserver.remote import ControlRefused, JsonObject, RemoteSandbox
 
 if TYPE_CHECKING:
     from faker import Faker
@@ -33,8 +33,6 @@ MOST_CHARGES = 4
 _GOOD_CARDS = ("visa", "visa_2", "mastercard", "amex", "discover", "jcb", "diners")
 _BAD_CARDS = ("do_not_honour", "insufficient_funds", "lost_card", "wrong_ccv", "processing_error")
 _COMMENTS = ("Wrong size", "Arrived broken", "Changed my mind", "Sent twice")
-
-Json: TypeAlias = dict[str, Any]
 
 
 @mutable
@@ -48,7 +46,7 @@ class Sampler:
     year: int
     counts: Counter[str] = field(default_factory=Counter)
 
-    def customers(self, count: int) -> Iterator[Json]:
+    def customers(self, count: int) -> Iterator[JsonObject]:
         """Make customers with their charges, one after the other; each is yielded when it is
         complete."""
         for number in range(1, count + 1):
@@ -62,13 +60,13 @@ class Sampler:
                 self.counts[f"charges {charge['status']}"] += 1
             yield customer
 
-    def charge(self, customer: Json, reference: str, cents: int, story: str) -> Json:
+    def charge(self, customer: JsonObject, reference: str, cents: int, story: str) -> JsonObject:
         """Charge a customer's card, and do what the story, one of ``STORIES``, says then; the
         charge as stored."""
         first, *later_steps = story.split(", ")
         if first == "decline":
             return self._declined(customer, reference, cents)
-        body: Json = {
+        body: JsonObject = {
             "customerId": customer["customerId"],
             "amount": _money(cents),
             "reference": reference,
@@ -80,11 +78,11 @@ class Sampler:
             charge = self._take_step(charge["chargeId"], step, cents)
         return charge
 
-    def _take_step(self, charge_id: str, step: str, cents: int) -> Json:
+    def _take_step(self, charge_id: str, step: str, cents: int) -> JsonObject:
         """Capture, void or refund a charge; with ``part`` less than the whole, drawn by the seed.
         The charge afterwards."""
         verb, _, part = step.partition(" ")
-        amount: Json = {}
+        amount: JsonObject = {}
         if part:
             amount["amount"] = _money(self.fake.random_int(1, cents - 1))
         match verb:
@@ -96,7 +94,7 @@ class Sampler:
                 query = {"comment": self.fake.random_element(_COMMENTS), **amount}
                 return self._call("DELETE", f"/refund/{charge_id}", params=query)
 
-    def _declined(self, customer: Json, reference: str, cents: int) -> Json:
+    def _declined(self, customer: JsonObject, reference: str, cents: int) -> JsonObject:
         """Charge another card of the customer's, which is declined; the charge as stored. The
         stored card is good, so a declined one is sent with the charge."""
         card = self._card(self.fake.random_element(_BAD_CARDS), customer)
@@ -122,7 +120,7 @@ class Sampler:
             weighted += [story] * weight
         return weighted[self.fake.random_int(1, len(weighted)) - 1]
 
-    def _customer(self, number: int) -> Json:
+    def _customer(self, number: int) -> JsonObject:
         """Make a customer with a card that is good: one that is declined could not be stored."""
         names = {"firstName": self.fake.first_name(), "lastName": self.fake.last_name()}
         # Without what an address cannot hold, as of O'Brien.
@@ -144,7 +142,7 @@ class Sampler:
         }
         return self._call("POST", "/customer/card", json=body)
 
-    def _card(self, name: str, holder: Json) -> Json:
+    def _card(self, name: str, holder: JsonObject) -> JsonObject:
         """A test card that is good for years by the sandbox's clock, whatever that of the
         machine."""
         month = self.fake.random_int(1, 12)
@@ -158,8 +156,8 @@ class Sampler:
             "cardholder": f"{holder['firstName']} {holder['lastName']}",
         }
 
-    def _call(self, method: str, path: str, **arguments: Any) -> Json:
-        answer: Json = self.sandbox.call(method, path, **arguments)
+    def _call(self, method: str, path: str, **arguments: Any) -> JsonObject:
+        answer: JsonObject = self.sandbox.call(method, path, **arguments)
         return answer
 
 

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -258,7 +258,7 @@ def _names(stored: StoredSandbox) -> dict[str, str | None]:
     return {"id": sandbox_id_of(stored.key), "key": masked_key(stored.key), "name": stored.name}
 
 
-def _sandbox_rows(reader: StoreReader) -> list[dict[str, Any]]:
+def _sandbox_rows(reader: StoreReader) -> list[dict[str, dict[str, int] | str | None]]:
     """Every sandbox, in the order of ``GET /__admin/sandboxes``. Objects are counted in the file:
     to read a sandbox with 100,000 of them takes seconds."""
     from mockserver.domain.reading import camel

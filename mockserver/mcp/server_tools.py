@@ -48,7 +48,7 @@ from mockserver.wire.jsonio import MalformedJson, dumps, loads
 from mockserver.wire.masked_bodies import mask_json
 
 if TYPE_CHECKING:
-    from mockserver.web.app import Application
+    from starlette.types import ASGIApp
 
 DEFAULT_KEY = "sk_agent"
 """The sandbox of an agent that names none: most need only one."""
@@ -72,7 +72,7 @@ class Line:
     """The way to the server at an address, with its admin token; with ``app`` to that, in this
     process."""
 
-    def __init__(self, url: str, admin_token: str | None, app: Application | None = None) -> None:
+    def __init__(self, url: str, admin_token: str | None, app: ASGIApp | None = None) -> None:
         self.url = url.rstrip("/")
         self._app = app
         self._base = self.url
