@@ -18,11 +18,11 @@ written. ``tests/store`` compares a sandbox from a file with its twin that never
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from heapq import heapify
 from itertools import chain, groupby, islice
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from mockserver.domain.batch import Batch, BatchRow
 from mockserver.domain.cards import CardNumber
@@ -103,20 +103,23 @@ class CardsPart(Part):
         self._known = len(self._facts)
 
 
-class NotedPart(Part):
-    """What is told of each change of its rows, by their numbers."""
+V = TypeVar("V")
+
+
+class NotedPart(Part, Generic[V]):
+    """What is told of each change of its rows, by their numbers: ``V`` is what is noted of one."""
 
     def __init__(self, name: str, changed_parts: ChangedParts) -> None:
         self.name = name
         self._changed_parts = changed_parts
-        self._changed: dict[int, Any] = {}
+        self._changed: dict[int, V | None] = {}
 
-    def note(self, number: int, value: object) -> None:
+    def note(self, number: int, value: V | None) -> None:
         """A row has this value from now on; it is gone when that is None."""
         self._changed_parts[self] = None
         self._changed[number] = value
 
-    def written(self, number: int, value: Any) -> object:
+    def written(self, number: int, value: V) -> object:
         """What is stored of a row when it is gathered."""
         return value
 
@@ -142,8 +145,8 @@ class NotedPart(Part):
         raise NotImplementedError
 
 
-class TablePart(NotedPart):
-    """The rows of one table, by their places."""
+class TablePart(NotedPart[str]):
+    """The rows of one table, by their places. Of each only ``_IN_TABLE`` is noted."""
 
     def __init__(
         self, name: str, table: Table[Any], row_class: type, changed_parts: ChangedParts
@@ -160,7 +163,7 @@ class TablePart(NotedPart):
         """A row is new, or has another content; which one it had before does not matter."""
         self.note(row.seq, _IN_TABLE)
 
-    def written(self, number: int, value: object) -> object:
+    def written(self, number: int, value: str) -> object:
         """The row as it is by now."""
         return self._table.rows[number]
 
@@ -204,7 +207,7 @@ def _id_in(line: bytes) -> str:
     return row_id.decode()
 
 
-_NOTHING: dict[Any, tuple[int, object]] = {}
+_NOTHING: dict[Hashable, tuple[int, object]] = {}
 """What is known of a memory that was never written: most are empty, and need no dictionary."""
 
 
@@ -465,7 +468,7 @@ def _progress_of(batch: Batch) -> _Progress:
     return _Progress(batch.status, batch.success, batch.failure, batch.stalled)
 
 
-class RuleKeysPart(NotedPart):
+class RuleKeysPart(NotedPart[tuple[str, str]]):
     """How often the keys of rules were seen, and their rules fired for them. The other counters of
     a rule are a few numbers, in the head; of keys there may be as many as calls."""
 
@@ -529,7 +532,7 @@ class RuleKeysPart(NotedPart):
                 tally.keys[key] = Times(*times)
 
 
-class SchedulePart(NotedPart):
+class SchedulePart(NotedPart[ScheduledWork]):
     """What is planned, by its order."""
 
     def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
@@ -545,7 +548,7 @@ class SchedulePart(NotedPart):
         heapify(self._entries)
 
 
-class DeliveriesPart(NotedPart):
+class DeliveriesPart(NotedPart[Delivery]):
     """Deliveries, each by the number of its first change: no two have the same."""
 
     def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
@@ -577,7 +580,7 @@ class DeliveriesPart(NotedPart):
         )
 
 
-class InboxPart(NotedPart):
+class InboxPart(NotedPart[tuple[str, InboxMessage]]):
     """What has arrived at inboxes, by its number."""
 
     def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
