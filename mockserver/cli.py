@@ -221,11 +221,13 @@ def _served(settings: Settings, log: ServerLog, collector: Collector) -> int:
         app = create_app(listeners.settings, traces=traces)
     except (serving.CannotListen, MockserverError) as refusal:
         log.error(str(refusal))
+        # A port or a store in use, and a damaged store, have codes of their own.
         return getattr(refusal, "exit_code", Exit.USAGE)
     if settings.mcp:
         from mockserver.mcp.http import mount
 
         mount(app)
+    # Hints for a person: a program that reads JSON lines has no use for them.
     if settings.log_format == "text":
         log.info(f"control page: {listeners.settings.near_address}/__admin")
         log.info(f"try: curl -H 'x-secretkey: sk_demo' {listeners.settings.near_address}/charge")

@@ -273,6 +273,7 @@ class RemoteSandbox:
             wanted.append(request)
         verdict = self._verdict({"requests": wanted, "rules": rules})
         if not verdict["verified"]:
+            # The test fails by this: its end need not say it again.
             self.judged = True
             raise VerificationFailed(_words(verdict))
 
@@ -460,6 +461,7 @@ class RemoteSandbox:
         text = str(text_or_path)
         is_yaml = "\n" in text or ": " in text
         is_json = text.lstrip().startswith("{")
+        # Whatever characters a ``Path`` has, it is one.
         if isinstance(text_or_path, str) and (is_yaml or is_json):
             return text, None
         for folder in (*self._folders, Path()):
@@ -468,6 +470,7 @@ class RemoteSandbox:
                 return path.read_text("utf-8"), path.name[-_LONGEST_NAME:]
         from mockserver.adapters.scenario_files import shipped_file
 
+        # Shipped scenarios are named without it: a file was meant.
         if Path(text).suffix in _SCENARIO_SUFFIXES:
             folders = dict.fromkeys(str(folder) for folder in (*self._folders, Path.cwd()))
             raise FileNotFoundError(f"no scenario file {text} in {' and '.join(folders)}")
@@ -525,6 +528,7 @@ class ControlLine:
         while self._free:
             connection = self._free.pop()
             if connection.sock is None:
+                # It was closed behind its last answer, and connects by itself.
                 return connection
             # Nothing was asked: what can be read is the end, which the server has sent.
             readable, _, _ = select([connection.sock], [], [], 0)

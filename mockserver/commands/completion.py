@@ -26,16 +26,16 @@ def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     from click.shell_completion import CompletionItem
 
     words: list[str] = []
-    if isinstance(param, click.Option) and param.name != "scenario":
-        metavar = param.metavar or ""
-        if _WORDS.fullmatch(metavar) and metavar.islower():
-            words = metavar.split("|")
-        elif "FILE" not in metavar and "DIR" not in metavar:
-            return []
-    else:
+    metavar = param.metavar or ""
+    takes_scenario = param.name == "scenario" or isinstance(param, click.Argument)
+    if takes_scenario:
         from mockserver.adapters.scenario_files import shipped
 
         words = [name for name, *_ in shipped()]
+    elif _WORDS.fullmatch(metavar) and metavar.islower():
+        words = metavar.split("|")
+    elif "FILE" not in metavar and "DIR" not in metavar:
+        return []
     suggestions = [word for word in words if word.startswith(incomplete)]
     if not suggestions:
         # The shell itself completes names of files.

@@ -49,6 +49,7 @@ def _line(cells: Sequence[str]) -> str:
 
 def _cell(text: str) -> str:
     """A shop's text as it is, whatever Markdown would make of it."""
+    # The backslash first: those before the other marks must stay single.
     for mark in "\\`*_[]<>|#":
         text = text.replace(mark, f"\\{mark}")
     return text

@@ -98,22 +98,28 @@ def run(
     if findings:
         paragraphs.append(text(findings))
     if code or is_wrong:
+        # What to look at, whether it was noticed here or by the command itself.
         paragraphs.append(f"timeline\n{story}")
     words = "\n\n".join(paragraphs)
     if words:
         click.echo(f"mockserver: {words}", err=True)
     if form == "github":
         add_to_summary(words, money)
-    # As text they have been told already.
-    report = REPORTS[form](findings)
-    if out is not None:
-        out.write_text(report + "\n", "utf-8")
-    elif form != "text" and report:
-        click.echo(report)
+    _write_report(findings, form, out)
     # A command that fails says so, whatever else is wrong.
     if code:
         sys.exit(code)
     sys.exit(Exit.FOUND if is_wrong else Exit.OK)
+
+
+def _write_report(findings: Sequence[FindingRow], form: str, out: Path | None) -> None:
+    """Write the findings in a form into a file, or print them."""
+    report = REPORTS[form](findings)
+    if out is not None:
+        out.write_text(report + "\n", "utf-8")
+    elif form != "text" and report:
+        # As text they have been told already.
+        click.echo(report)
 
 
 @contextmanager

@@ -333,6 +333,7 @@ class _Client:
         try:
             answer, body = await self.ask(filled_in)
         except ConnectionError as cut:
+            # An example of a fault of the network expects just that.
             if expect is None or not expect.fault:
                 raise _Unexpected(line, f"{call}: no whole answer came: {cut}") from None
             return

@@ -263,8 +263,8 @@ def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
         name = parameter["name"]
         # A row without names offers all.
         is_offered = not offered or name in offered
-        # Without those of its path there is no call.
         is_in_path = parameter["in"] == "path"
+        # Without those of its path there is no call.
         if not is_in_path and (name in fixed or not is_offered):
             continue
         description = parameter.get("description", f"{name} in {path}")

@@ -100,6 +100,7 @@ class Tool:
         """The answer in words. Raises ``ToolRefused`` for arguments that are unknown, missing or of
         another type, and what the tool raises."""
         known = self.properties
+        # What is misspelt first: what then seems to be missing is there, under another name.
         for name in arguments:
             if name not in known:
                 got = f"unknown argument '{mask_start(name, 60)}'{nearest(name, known)}"

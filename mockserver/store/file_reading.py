@@ -196,6 +196,7 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
         [application] = db.execute("PRAGMA application_id").fetchone()
         [user_version] = db.execute("PRAGMA user_version").fetchone()
         version = user_version & _VERSION_BITS
+        # One of format 4 is a store all the same: its version is refused, with the way out.
         if application not in (APPLICATION, _APPLICATION_OF_4):
             raise StoreRefused(
                 f"{path} is a database of another program, not a store; it was not changed"
@@ -212,7 +213,8 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _index_of(db: sqlite3.Connection) -> tuple[list[StoredSandbox], list[str]]:
     """The index of a store, and its damaged lines. Raises an error of the database."""
-    index, damage = [], []
+    index: list[StoredSandbox] = []
+    damage: list[str] = []
     for number, line, written in db.execute(_INDEX_LINES):
         try:
             _check_line(SERVER, INDEX, number, line, written)

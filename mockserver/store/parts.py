@@ -418,6 +418,7 @@ class BatchPart(Part):
             # All rows are written now: from here on the batch notes which of them move.
             batch.take_moved_rows()
             self._put_rows(changes, batch, range(len(batch.rows)))
+        # Not strict: the batches that come last may have to wait.
         for batch, stored in zip(self._table.rows, self._stored, strict=False):
             progress = _progress_of(batch)
             if progress != stored:
@@ -554,8 +555,8 @@ class DeliveriesPart(NotedPart[Delivery]):
     def __init__(self, sandbox: Sandbox, changed_parts: ChangedParts) -> None:
         super().__init__("deliveries", changed_parts)
         self._log = sandbox.deliveries
-        # Those that are there keep their order: as many changes have been, so later ones get other
-        # numbers.
+        # Those that are there are numbered in their order. For each of them a change was counted,
+        # so that changes to come have higher numbers.
         self._numbers = {
             delivery.delivery_id: number for number, delivery in enumerate(self._log, 1)
         }

@@ -353,11 +353,11 @@ class SandboxPersister:
         """Take over the counters of the rules that are still in force: a newer version may have
         other built-in ones."""
         by_id = self.sandbox.config.rules.by_id
-        counted = {
-            name: replace(tally, text=by_id[name].text)
-            for name, tally in tallies.rules.items()
-            if name in by_id
-        }
+        counted = {}
+        for name, tally in tallies.rules.items():
+            if name in by_id:
+                # The head has no texts of rules: they are in the scenarios.
+                counted[name] = replace(tally, text=by_id[name].text)
         self.sandbox.director.tallies = Tallies(tallies.first, counted, tallies.calls)
 
 

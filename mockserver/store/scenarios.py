@@ -66,7 +66,10 @@ class StoredScenarios:
             place, line = _kept(scenario)
             places.append(place)
             self._read.setdefault(place, scenario)
-            if line is None or place in self._in_file or place in commit.scenarios:
+            if line is None:
+                # A built-in one, of which every version has its own text.
+                continue
+            if place in self._in_file or place in commit.scenarios:
                 continue
             commit.scenarios.add(place)
             commit.puts.append((SERVER, SCENARIOS, place, line))
@@ -105,11 +108,13 @@ class StoredScenarios:
             shipped = {name: text for name, _, text in self._configs.reader.shipped()}
             name = place.removeprefix(_BUILT_IN)
             return replace(read_text(shipped[name], name), builtin=True)
-        name, file, text = plain_of(self._found[place])
+        # As ``_kept`` has written it.
+        name, file, text_or_source = plain_of(self._found[place])
         try:
-            if isinstance(text, str):
-                return replace(read_text(text, file, was_taken=True), name=name)
-            source: Any = read_plain(object, text, CardRegistry(""))
+            if isinstance(text_or_source, str):
+                return replace(read_text(text_or_source, file, was_taken=True), name=name)
+            # It came as a map, by a control call: without lines, so faults name none.
+            source: Any = read_plain(object, text_or_source, CardRegistry(""))
             return parse(source, {}, file=file, name=name, was_taken=True)
         except ScenarioRefused as refused:
             raise LookupError(f"scenario {name}: {refused}") from None
@@ -127,8 +132,8 @@ def _kept(scenario: Scenario) -> _Kept:
     """How a scenario is kept. One that came as a map has no text, and its plain data are kept."""
     if scenario.builtin:
         return _Kept(_BUILT_IN + scenario.name, None)
-    text = scenario.text or write_any(scenario.source)
-    line = line_of([scenario.name, scenario.file, text])
+    text_or_source = scenario.text or write_any(scenario.source)
+    line = line_of([scenario.name, scenario.file, text_or_source])
     return _Kept(digest("scenario", line).hex(), line)
 
 

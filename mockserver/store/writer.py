@@ -435,6 +435,7 @@ class Store(SandboxStorage):
         if not commit.puts and not commit.drops:
             return
         is_short = commit.size < LONG
+        # Here, without a thread: two changes of threads cost more than a short commit.
         if is_short and self._file.claim():
             try:
                 self._file.write(commit)
@@ -444,6 +445,7 @@ class Store(SandboxStorage):
             await asyncio.get_running_loop().run_in_executor(self._writer, self._file.write, commit)
         if self._file.is_log_long:
             self._writer.submit(self._file.shorten_log)
+        # All of it is in the file. A disk that was full has room again.
         self._fault = None
         self.commits += 1
         self._scenarios.written(commit)
