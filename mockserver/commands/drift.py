@@ -32,8 +32,7 @@ _MARKED = re.compile(r"(?<=<!-- drift -->\n).*?(?=<!-- end -->)", re.DOTALL)
 
 @click.command(
     epilog="Exit codes: 0 equal, 1 differences, 2 wrong usage, a refused key or a bad file, 5 not "
-    "reached or broken "
-    "off, 130 interrupted; what was made is taken back then too."
+    "reached or broken off, 130 interrupted; what was made is taken back then too."
 )
 @options("drift")
 def drift(

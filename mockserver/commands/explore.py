@@ -2,68 +2,39 @@
 (docs/explore.md).
 
 Here the options are read and refused, one of five ways is taken (a whole exploration, ``--resume``
-of one, ``--replay`` of a run, ``--fixed`` of a cell, seeds), and the reports are written. What is
-tried is ``explore/exploration.py``, how a run is judged ``explore/verdicts.py``.
+of one, ``--replay`` of a run, ``--fixed`` of a cell, seeds), and the reports are written. The ways
+of one run are ``explore_once.py``. What is tried is ``explore/exploration.py``, how a run is judged
+``explore/verdicts.py``.
 
 Whatever goes wrong before a verdict has an exit code of its own: CI must be able to tell "your
 client is unsafe" from "your tests do not pass at all".
 """
 
-import shlex
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
-from http.client import BAD_REQUEST
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
-from httpx import HTTPError
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.adapters.machine_clock import environment, process_name
-from mockserver.adapters.scenario_files import read_file
 from mockserver.commands.ending import stop
+from mockserver.commands.explore_once import is_fixed_now, replay_once
 from mockserver.commands.options import given_again, options
-from mockserver.commands.reports import REPORTS, explored, text
-from mockserver.commands.servers import started, words_of
+from mockserver.commands.reports import REPORTS, explored
+from mockserver.commands.servers import words_of
+from mockserver.commands.trial_runner import MOST_NAMED, lab_of, stopping, trial_runner
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.invariants import Invariant
-from mockserver.domain.masking import mask_text
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
-from mockserver.explore.baseline import NoBaseline, crash_baseline, plain_baseline
-from mockserver.explore.command import Commands
-from mockserver.explore.exploration import Exploration, Lab, Plan, Tried
+from mockserver.explore.exploration import Exploration, Lab, Plan
 from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
-from mockserver.explore.fault_table import SEED, Trial, faults_of, named
+from mockserver.explore.fault_table import faults_of
 from mockserver.explore.kept import Before, ExplorationFolder, NoReport, OtherExploration
-from mockserver.explore.run_end import Reference
-from mockserver.explore.shrink import NotRepeated
-from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until, isolated
-from mockserver.explore.verdicts import Judged, Verdict, judged
-from mockserver.remote import ControlLine, ControlRefused
-from mockserver.scenario.operations import TAKING
-from mockserver.scenario.problems import ScenarioRefused
-
-
-@contextmanager
-def stopping(url: str | None, program: str) -> Iterator[None]:
-    """End the command, with the reason, when no server answers, a file or the program cannot be
-    used, or the command does not do the same twice: where it does not, what a fault has changed
-    cannot be told from what changes anyway."""
-    try:
-        yield
-    except (NoBaseline, NotRepeated) as problem:
-        stop(Exit.BASELINE, str(problem))
-    except OSError as problem:
-        stop(Exit.USAGE, f"{problem.filename or program}: {problem.strerror}")
-    except (HTTPError, ControlRefused) as problem:
-        stop(Exit.NOT_READY, f"the server at {url or 'hand'} fails: {problem}")
-
+from mockserver.explore.verdicts import Verdict
 
 _DECIDING = {
     *("url", "scenario", "profile", "restart", "timeout", "client_timeout", "seed"),
@@ -71,11 +42,6 @@ _DECIDING = {
 }
 """Parameters that decide what a run does and how it is judged: a report tells the user to give the
 same again."""
-
-_NO_AFTERMATH = Aftermath()
-
-_MOST_NAMED = 8
-"""Calls of the command that are named in a line."""
 
 _WARNING = "warning"
 """A level of --fail-on that is no verdict: a finding of that severity."""
@@ -100,8 +66,8 @@ class _PlanOptions(TypedDict):
 @click.command(
     context_settings={"ignore_unknown_options": False},
     epilog="Exit codes: 0 no verdict at or above --fail-on, 1 at least one, 2 wrong usage, 3 the "
-    "command does not pass "
-    "twice in the same way without faults, 5 no server, 130 interrupted before anything was found.",
+    "command does not pass twice in the same way without faults, 5 no server, 130 interrupted "
+    "before anything was found.",
 )
 @options("explore")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
@@ -164,16 +130,16 @@ def explore(
         if fixed is not None and before is not None:
             # One cell and its receipt: the folder keeps the report that it is compared with.
             with open_runner() as runner:
-                is_fixed = _is_fixed(runner, fixed, plan, before)
+                is_fixed = is_fixed_now(runner, fixed, plan, before)
             sys.exit(Exit.OK if is_fixed else Exit.FOUND)
         if replay is not None:
             with open_runner() as runner:
-                verdict = _replay(runner, replay, plan)
+                verdict = replay_once(runner, replay, plan)
             sys.exit(Exit.FOUND if verdict.reaches(least) else Exit.OK)
         folder = ExplorationFolder(out, command, seed, duration_text(plan.client_timeout), serve)
         again = [*given_again(click.get_current_context(), _DECIDING)]
         with folder.claimed(), open_runner() as runner:
-            made = _explore(_lab(runner, plan), folder, resume=resume)
+            made = _explore(lab_of(runner, plan), folder, resume=resume)
             made.before = before
             _report(made, folder, form, least, again)
     warns = fail_on == _WARNING and bool(report.warnings(made))
@@ -250,77 +216,11 @@ def _refuse_beside(name: str, value: object, others: Mapping[str, object]) -> No
             raise click.UsageError(f"got {name} and {other}, only one of them is allowed")
 
 
-@contextmanager
-def trial_runner(
-    url: str | None,
-    admin_token: str | None,
-    argv: tuple[str, ...],
-    seed: int,
-    serve: Sequence[str] = (),
-    *,
-    aftermath: Aftermath = _NO_AFTERMATH,
-    restart: Sequence[str] = (),
-) -> Iterator[TrialRunner]:
-    """What runs a command at a server, which is started here with the options ``serve`` unless
-    ``url`` names one. At a server that others may use too, its sandboxes are kept apart from those
-    of another run."""
-    with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
-        folder = Path(name)
-        runner_at = partial(
-            TrialRunner,
-            argv=argv,
-            commands=Commands(environment()),
-            folder=folder,
-            seed=seed,
-            run=process_name(),
-            aftermath=aftermath,
-            restart=restart,
-        )
-        if url is None:
-            with started(serve, folder) as own_url:
-                yield runner_at(url=own_url, is_shared=False, line=ControlLine(own_url))
-            return
-        with isolated(runner_at(url=url, admin_token=admin_token)) as runner:
-            if runner.salt:
-                click.echo(
-                    f"another run of seed {seed} is under way at {url}, or was killed there: this "
-                    "one takes other "
-                    "sandboxes, so ids differ from those of a run alone",
-                    err=True,
-                )
-            yield runner
-
-
-def _lab(runner: TrialRunner, plan: Plan) -> Lab:
-    """Run the command without a fault, and say what it calls then: faults are tried at these calls,
-    and each run is compared with this one."""
-    base = plain_baseline(runner, plan.timeout)
-    if plan.crashes:
-        base = crash_baseline(runner, base, plan.timeout)
-    count = len(base.calls)
-    points = [str(point) for point in base.points[:_MOST_NAMED]]
-    if count > _MOST_NAMED:
-        points.append("...")
-    calls = "1 call" if count == 1 else f"{count} calls"
-    click.echo(f"without faults: {calls} in {base.seconds:.2f} s: {', '.join(points)}", err=True)
-    payments = [(point, status) for point, status in base.calls if point.op in TAKING]
-    # A call without an answer has no status.
-    succeeded = [status for _, status in payments if status and status < BAD_REQUEST]
-    if payments and not succeeded:
-        answers = [f"{point} was answered {status or 'nothing'}" for point, status in payments[:3]]
-        click.echo(
-            "warning: without faults no payment succeeded, so few faults can show anything: "
-            f"{', '.join(answers)}",
-            err=True,
-        )
-    return Lab(runner, plan, base)
-
-
 def _explore(lab: Lab, folder: ExplorationFolder, *, resume: bool) -> Exploration:
     """Try all that there is to try, but for what an earlier run has tried with ``resume``. Ends the
     command when there is nothing."""
     if not (lab.matrix() or lab.swarm()):
-        calls = ", ".join(str(point) for point in lab.base.points[:_MOST_NAMED])
+        calls = ", ".join(str(point) for point in lab.base.points[:MOST_NAMED])
         stop(
             Exit.USAGE,
             "nothing to try: no fault of --faults and --ops makes sense at a call of the command "
@@ -350,122 +250,6 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
             bar.update(done - bar.pos)
 
         yield progress
-
-
-def _replay(runner: TrialRunner, file_or_name: str, plan: Plan) -> Verdict:
-    """Run once under a scenario file, or as the name of a cell or a seed says, and print what
-    happened; the verdict."""
-    # A path may look like the name of a cell: where there is such a file, that is meant.
-    file = Path(file_or_name)
-    looks_like_cell = "/" in file_or_name and "#" in file_or_name
-    if not file.exists() and (looks_like_cell or file_or_name.startswith(SEED)):
-        tried = _try_named(runner, file_or_name, plan, "--replay")
-        rules = [str(rule["id"]) for rule in tried.trial.rules]
-        return _print_run(tried.seen, tried.judged, tried.trial.story, rules)
-    try:
-        scenario = read_file(file)
-    except ScenarioRefused as refused:
-        stop(Exit.USAGE, "\n".join(map(str, refused.problems)))
-    if scenario.said.seed is not None:
-        # What was found with another seed comes again with that.
-        runner = replace(runner, seed=scenario.said.seed)
-    # A scenario that an exploration has written has the sentences that it was judged by.
-    invariants = [*runner.aftermath.invariants, *map(Invariant, scenario.said.money)]
-    runner = replace(runner, aftermath=replace(runner.aftermath, invariants=invariants))
-    try:
-        seen = runner.try_out(scenario.name, dict(scenario.source), plan.timeout or FIRST_TIMEOUT)
-    except ControlRefused as refused:
-        if refused.status != BAD_REQUEST:
-            raise
-        stop(Exit.USAGE, f"--replay: {file}: {refused}")
-    rules = [rule.id for rule in scenario.rules]
-    # A file has no run without a fault beside it, so the money is judged by itself. One that holds
-    # a call until it is released has the command run twice, whose money counts together.
-    reference = Reference(of_two=held_until(scenario.source) == "released")
-    judgement = judged(
-        seen.ended.exit,
-        seen.after,
-        reference,
-        has_books=bool(runner.aftermath.books),
-        has_fired=seen.has_struck(rules),
-    )
-    return _print_run(seen, judgement, scenario.said.description, rules)
-
-
-def _try_named(runner: TrialRunner, name: str, plan: Plan, option: str) -> Tried:
-    """Run once what a name says, as in a whole exploration: compared with a run without a fault."""
-    lab = _lab(runner, plan)
-    try:
-        trial = _named(name, lab)
-    except ValueError as problem:
-        raise click.UsageError(f"{option}: {problem}") from None
-    if trial.own_option == CRASH and not plan.crashes:
-        # A crash is compared with a run that was restarted too, which the plan did not ask for.
-        lab = replace(lab, base=crash_baseline(runner, lab.base, plan.timeout))
-    return lab.try_one(trial)
-
-
-def _named(name: str, lab: Lab) -> Trial:
-    """What a name tries: a cell such as ``charge.create#1/lost_answer``, or ``seed-17``, whose
-    faults are drawn again. Raises ``ValueError``."""
-    if not name.startswith(SEED):
-        return named(name, lab.base.points, lab.timed(FAULTS.values()))
-    if not name.removeprefix(SEED).isdecimal():
-        raise ValueError(f"got '{name[:60]}', wanted the seed of a run, such as seed-17")
-    trial = lab.of_seed(int(name.removeprefix(SEED)))
-    if not trial.injections:
-        raise ValueError(f"got '{name[:60]}', and no fault makes sense at any call of the command")
-    return trial
-
-
-def _is_fixed(runner: TrialRunner, name: str, plan: Plan, before: Before) -> bool:
-    """Run once what was unsafe before, and print the receipt; whether it survives. What was not
-    unsafe is refused: surviving it would prove no fix."""
-    verdict_before = before.verdict(name)
-    if verdict_before is not Verdict.UNSAFE:
-        unsafe = [cell for cell in before.cells if before.verdict(cell) is Verdict.UNSAFE]
-        words = (
-            f"got '{name[:100]}', which was {verdict_before or 'not tried'} in {before.file}; "
-            f"unsafe there: {', '.join(unsafe) or 'none'}"
-        )
-        raise click.UsageError(f"--fixed: {words}")
-    now = _try_named(runner, name, plan, "--fixed")
-    is_fixed = now.judged.verdict is Verdict.SURVIVED
-    findings = dict.fromkeys(row["finding"] for row in now.seen.after.findings)
-    reasons = ", ".join([*findings, *now.judged.words])
-    result = f"{now.judged.verdict}, {now.seen.ended}"
-    if reasons:
-        result += f": {reasons}"
-    verdict = "fixed" if is_fixed else "not fixed"
-    click.echo(
-        f"{verdict}: {name}\n"
-        f"tried:  {now.trial.story}\n"
-        f"before: {before.words(name)} ({before.file})\n"
-        f"now:    {result}\n"
-        f"with:   {mask_text(shlex.join(runner.argv))}, seed {runner.seed}"
-    )
-    return is_fixed
-
-
-def _print_run(seen: Observed, judgement: Judged, story: str, rules: Sequence[str]) -> Verdict:
-    """Print what happened in one run under some rules, first of all whether each of them struck:
-    otherwise the run says little about the client. Gives the run's verdict."""
-    lines = [f"{judgement.verdict}: {seen.ended} in {seen.ended.seconds:.2f} s", *judgement.words]
-    if story:
-        lines.append(story)
-    missed = [rule for rule in rules if rule not in seen.fired]
-    if missed:
-        lines.append(f"did not strike: {', '.join(missed)}")
-    elif seen.why_not:
-        lines.append(seen.why_not)
-    if seen.after.findings:
-        lines += ["", text(seen.after.findings)]
-    lines += ["", seen.timeline]
-    output = seen.printed().rstrip()
-    if output:
-        lines += ["", "the command printed:", output]
-    click.echo("\n".join(lines))
-    return judgement.verdict
 
 
 def _report(

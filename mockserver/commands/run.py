@@ -44,9 +44,8 @@ SHOP_SECONDS = 60.0
 
 @click.command(
     epilog="Exit codes: that of COMMAND when it is not 0; else 0, 1 for findings, books that "
-    "differ or what else is "
-    "wrong, such as no request at all; 2 wrong usage or a bad scenario, 3 port in use, 5 no "
-    "server.",
+    "differ or what else is wrong, such as no request at all; 2 wrong usage or a bad scenario, 3 "
+    "port in use, 5 no server.",
 )
 @options("run")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)

@@ -18,8 +18,8 @@ from mockserver.adapters.exit_codes import Exit
 from mockserver.adapters.scenario_files import load
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.commands.ending import stop
-from mockserver.commands.explore import stopping, trial_runner
 from mockserver.commands.options import options
+from mockserver.commands.trial_runner import stopping, trial_runner
 from mockserver.domain.masking import mask_text
 from mockserver.explore.shrink import NoFailure, Shrinking, Stopped
 from mockserver.remote import ControlRefused
@@ -30,9 +30,8 @@ from mockserver.settings import Settings
 
 @click.command(
     epilog="Exit codes: 0 a scenario was written, 1 the command does not fail under the scenario, "
-    "2 wrong usage or a "
-    "bad scenario, 3 it fails without any fault too, or the failure does not repeat, 5 no server, "
-    "130 interrupted.",
+    "2 wrong usage or a bad scenario, 3 it fails without any fault too, or the failure does not "
+    "repeat, 5 no server, 130 interrupted.",
 )
 @options("shrink")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
