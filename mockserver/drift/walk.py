@@ -124,8 +124,7 @@ def printed(walk: Sequence[Step]) -> Iterator[str]:
         yield f"{step.id}: {step.call}"
         if operation_of(step.method, step.path) == "charge.create":
             amount = step.body.get("amount")
-            # Some calls of the walk are to be refused for theirs, such as a text or true, which is
-            # an int to Python.
+            # Some calls of the walk are to be refused for theirs, such as a text.
             if type(amount) in (int, float):
                 total += Decimal(str(amount))
     yield (
