@@ -15,7 +15,6 @@ Source: docs/books.md, What an order is, and What a comparison finds.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
 
@@ -40,6 +39,7 @@ from mockserver.domain.figures import (
     transferred,
 )
 from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.reading import number_of
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import Event, Subject
 from mockserver.engine.journal import JournalEntry
@@ -306,15 +306,11 @@ class ComparedBooks:
             # A payment that names no currency has that of its provider.
             provider = self._sandbox.providers.get(str(fields.get("providerid")))
             currency = "" if provider is None else provider.currency
-        amount: Decimal | None
-        try:
-            amount = Decimal(str(fields.get("amount")))
-        except ArithmeticError:
-            amount = None
-        if amount is not None and not amount.is_finite():
-            # NaN and the infinities are no amounts, though Python reads them.
-            amount = None
-        return AskedInVain(amount, str(currency).upper(), why)
+        asked_for = fields.get("amount")
+        if isinstance(asked_for, float):
+            # Its text is the shortest that means it; the float itself has 50 digits more.
+            asked_for = str(asked_for)
+        return AskedInVain(number_of(asked_for), str(currency).upper(), why)
 
     def _paid_by_another(self, belief: Belief, order: OrderMoney) -> BookFinding | None:
         """Money of an order that came from another customer than its rows name. Both must be known:
