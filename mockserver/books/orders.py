@@ -157,7 +157,7 @@ def where_parted(
     agreed = agrees(belief, Figures(), is_settled=is_settled)
     for entry in entries:
         for event in _charge_events(entry):
-            # With data nothing has moved.
+            # One with data has moved nothing: it is there for webhooks alone.
             if event.subject_id in charges and event.data is None:
                 last_moves[event.subject_id] = event
         money_then = Figures()

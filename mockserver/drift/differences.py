@@ -108,8 +108,7 @@ def _differences(
     what a source shows."""
     is_status_unknown = is_partial and not there.status
     if here.status != there.status and not is_status_unknown:
-        # Without a status the body says why.
-        ours, theirs = str(here.status or here.body), str(there.status or there.body)
+        ours, theirs = _status_words(here), _status_words(there)
         yield Discrepancy(call, "status code", ours, theirs, Tier.BREAKS)
     if call == OFFERED:
         # Which providers there are is the account's.
@@ -124,6 +123,11 @@ def _differences(
             continue
         tier = _tier(place, ours_form, theirs_form)
         yield Discrepancy(call, place or "body", ours_form.shown, theirs_form.shown, tier)
+
+
+def _status_words(answer: Answer) -> str:
+    """The status of an answer; of one that did not come whole why, as its body says."""
+    return str(answer.status or answer.body)
 
 
 def _says_nothing(here: ValueForm, there: ValueForm) -> bool:

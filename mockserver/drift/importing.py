@@ -176,7 +176,7 @@ def _unknown_object(path: str, body: object) -> str | None:
     segments = path.partition("?")[0].split("/")
     if any(_ID.fullmatch(segment) for segment in segments):
         return "it names"
-    field_name = next(_unknown(body), None)
+    field_name = next(_fields_of_unknown(body), None)
     if field_name is not None:
         return f"{field_name} names"
     return None
@@ -223,7 +223,7 @@ def _text_to_send(placeholders: Mapping[str, str], name: str, text: str) -> str:
     return _CARD if len(sendable) > len(_CCV) else _CCV
 
 
-def _unknown(body: object, name: str = "") -> Iterator[str]:
+def _fields_of_unknown(body: object, name: str = "") -> Iterator[str]:
     """The fields of a body that name objects which no earlier answer shows: theirs are ids, not yet
     placeholders."""
     match body:
@@ -231,10 +231,10 @@ def _unknown(body: object, name: str = "") -> Iterator[str]:
             for key, value in body.items():
                 # What metadata says is the shop's own.
                 if key.lower() != "metadata":
-                    yield from _unknown(value, key)
+                    yield from _fields_of_unknown(value, key)
         case list():
             for value in body:
-                yield from _unknown(value, name)
+                yield from _fields_of_unknown(value, name)
         case str() if name.lower() == "batch":
             for _, row in read_lines(body):
                 if isinstance(row, BatchRow) and _ID.fullmatch(row.payment_method_id):

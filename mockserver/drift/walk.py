@@ -85,6 +85,7 @@ def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()
     walk = _whole_walk()
     if operations is None and not calls:
         return walk
+    # Without these two nothing else can be asked.
     chosen = {FIRST, OFFERED, *calls}
     # What a call needs comes before it: from the last to the first each need is known in time.
     for step in reversed(calls_of(walk)):

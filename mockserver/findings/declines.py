@@ -180,6 +180,7 @@ class Declines:
 
     def _charged(self, call: Call, charge: Charge) -> None:
         """A charge was created, or refused by its provider, while declines are known or as one."""
+        # Whose wallet it is the request alone tells.
         instrument = instrument_of(charge.instrument) or wallet_of(call.request)
         if instrument is None:
             # Nothing says who pays: no other try is known to be of the same payer.

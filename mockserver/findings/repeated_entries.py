@@ -47,7 +47,9 @@ class RepeatedEntries:
     def called(self, call: Call) -> None:
         """A call was decided."""
         if call.code is not None or call.subject is None:
+            # It was refused, or nobody has carried it out: nothing was entered.
             return
+        # That a batch was sent twice says already that all of its rows were.
         if call.op == "batch.create" and not self._ledger.explains(call.entry, "batch-sent-twice"):
             self._judge_rows(call)
         elif call.op == "customer.create":
