@@ -339,6 +339,7 @@ class ComparedBooks:
     def _customers(self, name: str) -> Iterator[str]:
         """The ids of the customers of an id, a reference or an email: shops know customers by any
         of these."""
+        # Each is an index of customers; addresses stand there in small letters.
         values = {"id": name, "reference": name, "email": name.lower()}
         for index, value in values.items():
             for customer in self._sandbox.customers.find(index, value):
@@ -449,9 +450,11 @@ def _fields_of(entry: JournalEntry) -> Mapping[str, object]:
 def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
     fault = entry.fault
-    if not entry.method:
-        # Nobody called: it came due.
-        return entry.events[-1].what if entry.events else f"it came due at {entry.op}"
+    is_call = bool(entry.method)
+    if not is_call and entry.events:
+        return entry.events[-1].what
+    if not is_call:
+        return f"it came due at {entry.op}"
     if fault is None:
         return f"answered {entry.status}"
     if fault.let_it_happen:

@@ -240,19 +240,24 @@ def _is_of_account(place: str, here: ValueForm, there: ValueForm) -> bool:
 
 def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier:
     """How much a difference matters."""
+    if there.kind == "absent" and here.kind == "null":
+        # A client that was written here finds nothing in it either way.
+        return Tier.SHAPE
     if there.kind == "absent":
-        # A client that was written here reads what is not there. A null it expects.
-        return Tier.SHAPE if here.kind == "null" else Tier.BREAKS
+        # It reads what is not there.
+        return Tier.BREAKS
     if here.kind == "absent":
-        # A client that was written here does not read it.
+        # It does not read that.
         return Tier.SHAPE
     are_texts = {here.kind, there.kind} <= _TEXTS
     if are_texts and _FOR_PEOPLE.fullmatch(place):
         return Tier.WORDING
-    if here.kind != there.kind:
+    if here.kind == there.kind:
+        return _tier_of_values(here, there)
+    if are_texts or here.kind == "null":
         # Where null is possible here, a client expects a value too.
-        return Tier.SHAPE if are_texts or here.kind == "null" else Tier.BREAKS
-    return _tier_of_values(here, there)
+        return Tier.SHAPE
+    return Tier.BREAKS
 
 
 def _tier_of_values(here: ValueForm, there: ValueForm) -> Tier:

@@ -146,6 +146,7 @@ class _Trials:
     def __init__(self, recording: Recording, profile: str) -> None:
         self._recording = recording
         self._open_sandbox = opening(profile, recording.run.instant)
+        # Also the calls that could not be made there: here they may be.
         self._walk = steps(calls={*recording.played.answers, *recording.played.skipped})
         self._gaps: dict[frozenset[tuple[str, str]], _Gap] = {}
 
@@ -155,7 +156,9 @@ class _Trials:
         # The search asks for the same values again from each new place.
         if key not in self._gaps:
             there, run = self._recording.played, self._recording.run
-            here = await play(self._walk, self._open_sandbox(overrides), run.name, undoes=False)
+            sandbox = self._open_sandbox(overrides)
+            # Nothing has to be taken back: the next one begins anew.
+            here = await play(self._walk, sandbox, run.name, undoes=False)
             differences = compare(here, there, run)
             self._gaps[key] = _Gap(differences, _calls_of_one_side(here, there))
         return self._gaps[key]

@@ -237,7 +237,8 @@ def read_har(path: Path) -> list[Exchange]:
         sent = request.optional_part("postData").take("text", str, "")
         answer = response.optional_part("content").take("text", str, "")
         method, url = request.take("method", str), request.take("url", str)
-        exchanges.append(_exchange(method, url, sent, response.take("status", int), answer))
+        status = response.take("status", int)
+        exchanges.append(_exchange(method, url, sent, status, answer))
     return exchanges
 
 
@@ -291,10 +292,14 @@ def _exchange_of_item(item: _Part, values: Mapping[str, str]) -> Exchange:
 def _values(part: _Part) -> dict[str, str]:
     """The variables of a collection or an address by name. One without a value gets it as the
     collection is run."""
-    values = {}
+    values: dict[str, str] = {}
     for variable in part.parts("variable", []):
-        values[str(variable.found.get("key"))] = variable.found.get("value")
-    return {name: str(value) for name, value in values.items() if value not in (None, "")}
+        name, value = str(variable.found.get("key")), variable.found.get("value")
+        # Of several of one name the last one counts, also if it has no value.
+        values.pop(name, None)
+        if value not in (None, ""):
+            values[name] = str(value)
+    return values
 
 
 def _replaced(names: re.Pattern[str], text: str, values: Mapping[str, str]) -> str:
