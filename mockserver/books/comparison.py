@@ -306,6 +306,7 @@ class _Difference:
         """The customer paid several times what the shop books."""
         truth, belief = self.truth, self.belief
         if belief.paid == truth.captured or not self._is_taken_twice():
+            # Books that give all that was taken count no order twice.
             return None
         back = ""
         if belief.paid is not None and _is_multiple(truth.captured, belief.paid):
@@ -345,12 +346,16 @@ class _Difference:
         # Twice as much is a mistake of counting, a hundred times as much one of units.
         units = (_MINOR_UNITS, 10 ** CURRENCIES[self.order.currency].digits)
         is_scaled = any(belief.net == unit * truth.net for unit in units)
-        question = "minor units? " if is_scaled and not truth.returned else ""
-        bounced = f"; {self._money(truth.returned)} bounced" if truth.returned else ""
-        books = f"{question}the shop books {self._money(belief.net)} for {self.order_name}"
-        return BookFinding(
-            "booked-twice", f"{books}, whose customer paid {self._money(truth.net)}{bounced}"
+        words = (
+            f"the shop books {self._money(belief.net)} for {self.order_name}, "
+            f"whose customer paid {self._money(truth.net)}"
         )
+        if truth.returned:
+            # That explains it, whatever the units.
+            words = f"{words}; {self._money(truth.returned)} bounced"
+        elif is_scaled:
+            words = f"minor units? {words}"
+        return BookFinding("booked-twice", words)
 
     def _charged_but_unpaid(self) -> BookFinding | None:
         """The customer has paid, and the shop does not count it."""
@@ -358,6 +363,7 @@ class _Difference:
         calls_unpaid = belief.claims_no_money or belief.claims == {Claim.PENDING}
         if net <= 0 or not calls_unpaid:
             return None
+        # An order without rows is in none of its books.
         shop = self.shop_calls if belief.rows else "does not know"
         return BookFinding(
             "charged-but-unpaid",
@@ -429,6 +435,7 @@ class _Difference:
         has = self.truth.in_words(self.order.currency)
         paying = sum(figures.captured > 0 for figures in self.order.each)
         if paying > 1:
+            # One of them may be what the books lack.
             has += f" in {paying} charges"
         missing = self._missing_payment()
         return BookFinding(

@@ -15,7 +15,6 @@ Source: docs/books.md, What an order is, and What a comparison finds.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import cached_property
 from typing import NamedTuple
 
@@ -40,6 +39,7 @@ from mockserver.domain.figures import (
     transferred,
 )
 from mockserver.domain.masking import mask_start, mask_text
+from mockserver.domain.reading import number_of
 from mockserver.domain.record import record, replace
 from mockserver.domain.states import Event, Subject
 from mockserver.engine.journal import JournalEntry
@@ -157,7 +157,7 @@ def where_parted(
     agreed = agrees(belief, Figures(), is_settled=is_settled)
     for entry in entries:
         for event in _charge_events(entry):
-            # With data nothing has moved.
+            # One with data has moved nothing: it is there for webhooks alone.
             if event.subject_id in charges and event.data is None:
                 last_moves[event.subject_id] = event
         money_then = Figures()
@@ -306,15 +306,11 @@ class ComparedBooks:
             # A payment that names no currency has that of its provider.
             provider = self._sandbox.providers.get(str(fields.get("providerid")))
             currency = "" if provider is None else provider.currency
-        amount: Decimal | None
-        try:
-            amount = Decimal(str(fields.get("amount")))
-        except ArithmeticError:
-            amount = None
-        if amount is not None and not amount.is_finite():
-            # NaN and the infinities are no amounts, though Python reads them.
-            amount = None
-        return AskedInVain(amount, str(currency).upper(), why)
+        asked_for = fields.get("amount")
+        if isinstance(asked_for, float):
+            # Its text is the shortest that means it; the float itself has 50 digits more.
+            asked_for = str(asked_for)
+        return AskedInVain(number_of(asked_for), str(currency).upper(), why)
 
     def _paid_by_another(self, belief: Belief, order: OrderMoney) -> BookFinding | None:
         """Money of an order that came from another customer than its rows name. Both must be known:
@@ -343,6 +339,7 @@ class ComparedBooks:
     def _customers(self, name: str) -> Iterator[str]:
         """The ids of the customers of an id, a reference or an email: shops know customers by any
         of these."""
+        # Each is an index of customers; addresses stand there in small letters.
         values = {"id": name, "reference": name, "email": name.lower()}
         for index, value in values.items():
             for customer in self._sandbox.customers.find(index, value):
@@ -453,9 +450,11 @@ def _fields_of(entry: JournalEntry) -> Mapping[str, object]:
 def _ending(entry: JournalEntry) -> str:
     """How a step ended for the client, in a few words."""
     fault = entry.fault
-    if not entry.method:
-        # Nobody called: it came due.
-        return entry.events[-1].what if entry.events else f"it came due at {entry.op}"
+    is_call = bool(entry.method)
+    if not is_call and entry.events:
+        return entry.events[-1].what
+    if not is_call:
+        return f"it came due at {entry.op}"
     if fault is None:
         return f"answered {entry.status}"
     if fault.let_it_happen:

@@ -304,6 +304,7 @@ def _rows(text: str) -> Iterator[NumberedRow]:
     """The rows of a text with the line of each."""
     match text.lstrip()[:1]:
         case "":
+            # More likely an export that failed than a shop without orders.
             raise BadRow(
                 "books",
                 "got nothing, wanted a JSON array, JSON lines or CSV; [] means no orders",

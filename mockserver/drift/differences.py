@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from enum import StrEnum
+from typing import NamedTuple
 
 from mockserver.domain.clock import DAY, Micros, parse_instant
 from mockserver.domain.masking import printable
@@ -40,9 +41,13 @@ _ABSENT = object()
 _LONGEST = 80
 _PARTS = re.compile(
     r"(?P<instant>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?P<fraction>\.\d+)?(?P<zone>Z|[+-]\d\d:?\d\d)?)"
-    r"|(?P<uuid>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)|\b(?P<hex>(?=\w*\d)[0-9a-f]{16,64})\b"
-    r"|(?P<address>https?://[^\s\"'<>]+)|\b(?P<mark>[a-z]{2,10})_(?=\w*\d)[A-Za-z0-9]{8,}\b"
+    r"|(?P<uuid>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
+    r"|\b(?P<hex>(?=\w*\d)[0-9a-f]{16,64})\b"
+    r"|(?P<address>https?://[^\s\"'<>]+)"
+    r"|\b(?P<mark>[a-z]{2,10})_(?=\w*\d)[A-Za-z0-9]{8,}\b"
 )
+"""Parts of a text that are made anew by each server."""
+
 _OF_ACCOUNT = re.compile(
     r"(?:.*\.)?(?:provider\.\w+|(?:provider|account|user)(?:Id|Type|Name)|publicKey|estimatedCost\w*|gateway\w*"
     r"|ipInfo|resource)"
@@ -50,7 +55,10 @@ _OF_ACCOUNT = re.compile(
 """Fields whose values belong to the account or to the provider behind it, or repeat an address."""
 
 _FOR_PEOPLE = re.compile(r"(?:.*\.)?(?:message|errorMessage|details\.\w+)")
+"""Fields whose texts no program should decide by."""
+
 _ENUMERATED = re.compile(r"[A-Za-z][A-Za-z_]{0,39}")
+_INDEX = re.compile(r"\[\d+\]")
 _TEXTS = {"text", "id"}
 """Kinds of texts that are the same to a client."""
 
@@ -100,8 +108,7 @@ def _differences(
     what a source shows."""
     is_status_unknown = is_partial and not there.status
     if here.status != there.status and not is_status_unknown:
-        # Without a status the body says why.
-        ours, theirs = str(here.status or here.body), str(there.status or there.body)
+        ours, theirs = _status_words(here), _status_words(there)
         yield Discrepancy(call, "status code", ours, theirs, Tier.BREAKS)
     if call == OFFERED:
         # Which providers there are is the account's.
@@ -112,9 +119,15 @@ def _differences(
     for place, ours_form, theirs_form in _values("", here.body, there.body, run):
         if is_partial and _says_nothing(ours_form, theirs_form):
             continue
+        if _is_of_account(place, ours_form, theirs_form):
+            continue
         tier = _tier(place, ours_form, theirs_form)
-        if tier is not None:
-            yield Discrepancy(call, place or "body", ours_form.shown, theirs_form.shown, tier)
+        yield Discrepancy(call, place or "body", ours_form.shown, theirs_form.shown, tier)
+
+
+def _status_words(answer: Answer) -> str:
+    """The status of an answer; of one that did not come whole why, as its body says."""
+    return str(answer.status or answer.body)
 
 
 def _says_nothing(here: ValueForm, there: ValueForm) -> bool:
@@ -123,13 +136,20 @@ def _says_nothing(here: ValueForm, there: ValueForm) -> bool:
     return there.kind == "absent" or (there.shown == UNSHOWN and here.kind != "absent")
 
 
-def _values(
-    place: str, here: object, there: object, run: Run
-) -> Iterator[tuple[str, ValueForm, ValueForm]]:
-    """The topmost places at which two values differ, with the forms of both."""
+class _Unlike(NamedTuple):
+    """A place at which two values differ, with the forms of both."""
+
+    place: str
+    here: ValueForm
+    there: ValueForm
+
+
+def _values(place: str, here: object, there: object, run: Run) -> Iterator[_Unlike]:
+    """The topmost places at which two values differ."""
     match here, there:
         case _ if here is there:
-            # Both were read of the same bytes, which most answers are.
+            # Both were read of the same bytes, as most answers are that sandboxes of ours give to
+            # one walk.
             pass
         case Mapping(), Mapping():
             for key in {**there, **here}:
@@ -143,7 +163,7 @@ def _values(
         case _:
             form_here, form_there = form_of(here, run), form_of(there, run)
             if form_here != form_there:
-                yield printable(place), form_here, form_there
+                yield _Unlike(printable(place), form_here, form_there)
 
 
 def form_of(value: object, run: Run) -> ValueForm:
@@ -173,21 +193,25 @@ def _text(text: str, run: Run) -> ValueForm:
     whole = _PARTS.fullmatch(text)
     if whole is None:
         shown = printable(_PARTS.sub(_part, text))
-    elif _is_telling(whole["instant"], run):
-        shown = printable(text)
+    elif whole["instant"] is None:
+        return ValueForm("id", _part(whole))
+    elif _is_near(whole["instant"], run):
+        return ValueForm("instant", _part(whole))
     else:
-        return ValueForm("instant" if whole["instant"] else "id", _part(whole))
+        # It has nothing to do with when the walk was played, as the end of a card.
+        shown = printable(text)
     if len(shown) > _LONGEST:
         shown = f"{shown[:_LONGEST]}..."
     return ValueForm("text", f'"{shown}"')
 
 
-def _is_telling(instant: str | None, run: Run) -> bool:
-    """Whether an instant has nothing to do with when the walk was played."""
+def _is_near(instant: str, run: Run) -> bool:
+    """Whether an instant was made by the walk, by when it is."""
     try:
-        return instant is not None and abs(parse_instant(instant) - run.instant) > NEARBY
+        return abs(parse_instant(instant) - run.instant) <= NEARBY
     except ValueError:
-        return False
+        # A date that there is not says no more than how it is written.
+        return True
 
 
 def _part(part: re.Match[str]) -> str:
@@ -207,33 +231,44 @@ def _part(part: re.Match[str]) -> str:
             return f"{part['mark']}_ and an id"
 
 
-def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier | None:
-    """How much a difference matters; None where each account has its own value."""
-    kinds = {here.kind, there.kind}
-    if there.kind == "absent":
-        # A client that was written here reads what is not there. A null it expects.
-        return Tier.SHAPE if here.kind == "null" else Tier.BREAKS
-    if here.kind == "absent":
-        # A client that was written here does not read it.
+def _is_of_account(place: str, here: ValueForm, there: ValueForm) -> bool:
+    """Whether a field is on both sides, with a value that each account has its own of."""
+    if "absent" in (here.kind, there.kind):
+        return False
+    return _OF_ACCOUNT.fullmatch(_INDEX.sub("", place)) is not None
+
+
+def _tier(place: str, here: ValueForm, there: ValueForm) -> Tier:
+    """How much a difference matters."""
+    if there.kind == "absent" and here.kind == "null":
+        # A client that was written here finds nothing in it either way.
         return Tier.SHAPE
-    if _OF_ACCOUNT.fullmatch(re.sub(r"\[\d+\]", "", place)):
-        return None
-    are_texts = kinds <= _TEXTS
+    if there.kind == "absent":
+        # It reads what is not there.
+        return Tier.BREAKS
+    if here.kind == "absent":
+        # It does not read that.
+        return Tier.SHAPE
+    are_texts = {here.kind, there.kind} <= _TEXTS
     if are_texts and _FOR_PEOPLE.fullmatch(place):
         return Tier.WORDING
-    if here.kind != there.kind:
+    if here.kind == there.kind:
+        return _tier_of_values(here, there)
+    if are_texts or here.kind == "null":
         # Where null is possible here, a client expects a value too.
-        return Tier.SHAPE if are_texts or here.kind == "null" else Tier.BREAKS
-    return _tier_of_values(here, there)
+        return Tier.SHAPE
+    return Tier.BREAKS
 
 
 def _tier_of_values(here: ValueForm, there: ValueForm) -> Tier:
     """The same, of two values of one kind."""
     match here.kind:
-        case "text" if not (_is_word(here) and _is_word(there)):
-            are_sentences = " " in here.shown and " " in there.shown
-            return Tier.WORDING if are_sentences else Tier.SHAPE
-        case "instant" | "id":
+        case "text" if _is_word(here) and _is_word(there):
+            # A client decides by it.
+            return Tier.BREAKS
+        case "text" if " " in here.shown and " " in there.shown:
+            return Tier.WORDING
+        case "text" | "instant" | "id":
             return Tier.SHAPE
         case "number" if Decimal(here.shown) == Decimal(there.shown):
             # 20 and 20.00 are one number.

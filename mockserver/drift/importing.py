@@ -28,6 +28,8 @@ from mockserver.scenario.scenario import CallMap
 from mockserver.wire.masked_bodies import mask_json
 
 _CARD, _CCV = "4111111111111111", "123"
+"""Test values in the place of those that were masked."""
+
 _CALL = re.compile(r"( *)(?:.*calls: \[)?(?:- )?\{?id: (call\d+)\b")
 """The line of a scenario's text in which a call begins."""
 
@@ -39,6 +41,10 @@ _LONGEST = 100
 """Characters of what a recorded refusal says."""
 
 _ID = re.compile(r"(?=[\w-]*\d)[\w-]{16,64}")
+"""A text that is an id: long, in one word, with a digit."""
+
+_MAY_BE_ID = re.compile(r"[\w-]{16,64}")
+_MASKED_NUMBER = re.compile(r"[\d* ]*\*[\d* ]*")
 
 
 @record
@@ -74,8 +80,9 @@ async def scenario_of(exchanges: Sequence[Exchange], name: str, instant: Micros)
 
 @mutable
 class _Import:
-    """The exchanges that were taken so far: the ``calls`` of the example, the ``answers`` of this
-    product by call, and the ``placeholders`` for the ids that recorded answers have shown."""
+    """The exchanges that were taken so far, as a scenario: the ``calls`` of the example, the
+    ``answers`` of this product by call, and the ``placeholders`` for the ids that recorded answers
+    have shown; ``notes`` and ``unlike`` as in ``Imported``."""
 
     server: Peer
     calls: list[dict[str, object]] = field(default_factory=list)
@@ -87,28 +94,45 @@ class _Import:
     async def take(self, place: int, exchange: Exchange) -> None:
         """Make a call of an exchange, try it here, and say what to expect; or note why not."""
         if not exchange.path:
-            self.notes.append(f"exchange {place}: left out, the service has no such operation")
+            self._leave_out(f"{place}", "the service has no such operation")
             return
         if exchange.lacks:
-            where = f"{exchange.method} {mask_text(exchange.path)}"
-            self._leave_out(f"{place} {where}", exchange.lacks)
+            what = f"{exchange.method} {mask_text(exchange.path)}"
+            self._leave_out(f"{place} {what}", exchange.lacks)
             return
-        path = _with_placeholders(mask_text(exchange.path), self.placeholders)
-        body = mask_json(exchange.body, partial(_text_to_send, self.placeholders))
-        unknown = _unknown_object(path, body)
+        call = self._call_of(f"call{place}", exchange)
+        unknown = _unknown_object(call.path, call.body)
         if unknown is not None:
-            reason = f"no earlier exchange made what {unknown}"
-            self._leave_out(f"{place} {exchange.method} {path}", reason)
+            self._leave_out(f"{place} {call}", f"no earlier exchange made what {unknown}")
             return
-        call_id = f"call{place}"
-        call = CallMap(id=call_id, call=f"{exchange.method} {path}", body=body)
         try:
-            answer = await self.server.ask(ready(call, self.answers))
+            to_ask = ready(call, self.answers)
         except LookupError as missing:
+            # The recorded answer has shown an id where ours has none.
             self._leave_out(f"{place} {call}", str(missing.args[0]))
             return
+        answer = await self.server.ask(to_ask)
+        self._add(call, exchange, answer)
+        self._note_other_status(place, call, exchange, answer)
+
+    def _leave_out(self, exchange: str, reason: str) -> None:
+        """Note why an exchange is not in the scenario."""
+        self.notes.append(f"exchange {exchange}: left out, {reason}")
+
+    def _call_of(self, call_id: str, exchange: Exchange) -> CallMap:
+        """The call of an exchange, fit to be made again: with test cards, and placeholders for what
+        earlier answers have shown."""
+        path = _with_placeholders(mask_text(exchange.path), self.placeholders)
+        body = mask_json(exchange.body, partial(_text_to_send, self.placeholders))
+        return CallMap(id=call_id, call=f"{exchange.method} {path}", body=body)
+
+    def _add(self, call: CallMap, exchange: Exchange, answer: Answer) -> None:
+        """Take a call into the example, and note what later ones may name of its answer."""
+        call_id = str(call.id)
         self.answers[call_id] = answer.known
-        for recorded_id, way in dict(_ids(exchange.answer, answer.known)).items():
+        # Where an answer has one id in several places the last one counts.
+        ways = dict(_ids(exchange.answer, answer.known))
+        for recorded_id, way in ways.items():
             # An id is that of the call that has made it, which is the first to show it.
             self.placeholders.setdefault(recorded_id, f"{{{call_id}.{way}}}")
         entry: dict[str, object] = {
@@ -116,14 +140,9 @@ class _Import:
             "call": call.call,
             "expect": self._expected(exchange, answer),
         }
-        if body is not None:
-            entry["body"] = body
+        if call.body is not None:
+            entry["body"] = call.body
         self.calls.append(entry)
-        self._note_other_status(place, call, exchange, answer)
-
-    def _leave_out(self, exchange: str, reason: str) -> None:
-        """Note why an exchange is not in the scenario."""
-        self.notes.append(f"exchange {exchange}: left out, {reason}")
 
     def _expected(self, exchange: Exchange, answer: Answer) -> dict[str, object]:
         """What the example expects: the status of our answer, and of its body what both say."""
@@ -154,10 +173,13 @@ class _Import:
 def _unknown_object(path: str, body: object) -> str | None:
     """What in a call still has an id where the placeholder of an earlier answer should be, in
     words; None when nothing has."""
-    if any(map(_ID.fullmatch, path.partition("?")[0].split("/"))):
+    segments = path.partition("?")[0].split("/")
+    if any(_ID.fullmatch(segment) for segment in segments):
         return "it names"
-    field_name = next(_unknown(body), None)
-    return None if field_name is None else f"{field_name} names"
+    field_name = next(_fields_of_unknown(body), None)
+    if field_name is not None:
+        return f"{field_name} names"
+    return None
 
 
 def _reason(answer: object) -> str:
@@ -194,13 +216,14 @@ def _text_to_send(placeholders: Mapping[str, str], name: str, text: str) -> str:
     if name.lower() == PROVIDER_FIELD and text not in placeholders:
         return DUMMY
     sendable = _with_placeholders(sendable_field(name, text), placeholders)
-    is_masked_number = re.fullmatch(r"[\d* ]*\*[\d* ]*", sendable) is not None
+    is_masked_number = _MASKED_NUMBER.fullmatch(sendable) is not None
     if sendable != CARD_VARIABLE and not is_masked_number:
         return sendable
+    # What is masked is a card number, or a ccv, by its length.
     return _CARD if len(sendable) > len(_CCV) else _CCV
 
 
-def _unknown(body: object, name: str = "") -> Iterator[str]:
+def _fields_of_unknown(body: object, name: str = "") -> Iterator[str]:
     """The fields of a body that name objects which no earlier answer shows: theirs are ids, not yet
     placeholders."""
     match body:
@@ -208,10 +231,10 @@ def _unknown(body: object, name: str = "") -> Iterator[str]:
             for key, value in body.items():
                 # What metadata says is the shop's own.
                 if key.lower() != "metadata":
-                    yield from _unknown(value, key)
+                    yield from _fields_of_unknown(value, key)
         case list():
             for value in body:
-                yield from _unknown(value, name)
+                yield from _fields_of_unknown(value, name)
         case str() if name.lower() == "batch":
             for _, row in read_lines(body):
                 if isinstance(row, BatchRow) and _ID.fullmatch(row.payment_method_id):
@@ -224,7 +247,11 @@ def _unknown(body: object, name: str = "") -> Iterator[str]:
 
 def _with_placeholders(text: str, placeholders: Mapping[str, str]) -> str:
     """The text with placeholders for the ids of earlier answers."""
-    return re.sub(r"[\w-]{16,64}", lambda match: placeholders.get(match[0], match[0]), text)
+
+    def placeholder_of(match: re.Match[str]) -> str:
+        return placeholders.get(match[0], match[0])
+
+    return _MAY_BE_ID.sub(placeholder_of, text)
 
 
 def _ids(recorded: object, own: object, way: str = "") -> Iterator[tuple[str, str]]:
@@ -242,17 +269,23 @@ def _ids(recorded: object, own: object, way: str = "") -> Iterator[tuple[str, st
 
 
 def _agreed(recorded: object, own: object) -> object:
-    """What both answers say alike, for an example to expect: members that are equal and no id."""
+    """What both answers say alike, for an example to expect: members that are equal and no id;
+    None where they agree in nothing."""
     match recorded, own:
         case Mapping(), Mapping():
-            both = {key: _agreed(recorded[key], own[key]) for key in own if key in recorded}
-            return {key: value for key, value in both.items() if value is not None} or None
+            members: dict[str, object] = {}
+            for key in own:
+                agreed = _agreed(recorded.get(key), own[key])
+                if agreed is not None:
+                    members[key] = agreed
+            return members or None
         case list(), list() if recorded and len(recorded) == len(own):
-            items = list(map(_agreed, recorded, own))
+            items = [_agreed(item, own_item) for item, own_item in zip(recorded, own, strict=True)]
             # A list can only be expected as a whole.
             return items if None not in items else None
         case str(), str() if _ID.fullmatch(recorded):
             return None
+        # 1 and true are equal to Python, and to no client.
         case ((str() | bool() | int() | Decimal()), _) if type(recorded) is type(own):
             return recorded if recorded == own else None
         case _:

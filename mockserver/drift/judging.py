@@ -5,18 +5,19 @@ No table says which assumption shapes which answer: each is tried with its other
 sandboxes that play the same walk. A value settles a difference when the walk, played under it,
 gives the answer of the other server.
 
-The search is greedy (``judge``): of all values of all assumptions those are ranked by how many
+The search is greedy (``_settle``): of all values of all assumptions those are ranked by how many
 differences they leave, and taken as long as each makes the rest fewer; then the same again from
 there, since one value may show a difference that another had hidden, until none makes them fewer.
-At the end each value that is no longer needed is dropped. A walk here takes milliseconds, and one
-that was played before under the same values is not played again (``_Trials``).
+At the end each value that is no longer needed is dropped (``_needed``). A walk here takes
+milliseconds, and one that was played before under the same values is not played again
+(``_Trials``).
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from operator import itemgetter
-from typing import TypeAlias
+from operator import attrgetter
+from typing import NamedTuple, TypeAlias
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.assumptions import ROWS, Assumption, Profile
@@ -75,8 +76,10 @@ class DriftReport:
         """The report, a line for each way in which calls differ, those first that break clients."""
         played = self.recording.played
         settled = {difference: f"({key}: {self.overrides[key]})" for difference, key in self.by_key}
-        differences = [*settled, *(other for other in self.left if other not in settled)]
-        count = f"{len(differences) or 'no'} difference{'s' if len(differences) > 1 else ''}"
+        unsettled = [difference for difference in self.left if difference not in settled]
+        differences = [*settled, *unsettled]
+        few = {0: "no difference", 1: "1 difference"}
+        count = few.get(len(differences), f"{len(differences)} differences")
         yield (
             f"{self.recording.url} on {self.date}, profile {self.profile}: "
             f"{len(played.answers)} calls, {count}"
@@ -117,8 +120,10 @@ def _lines_of(
         words = f"{difference.place}: {sides} {by_what}"
         calls.setdefault(words, []).append(difference.call)
     for words, names in calls.items():
-        more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-        yield f"  {', '.join(names[:_SHOWN])}{more}: {words}"
+        named = ", ".join(names[:_SHOWN])
+        if len(names) > _SHOWN:
+            named = f"{named} and {len(names) - _SHOWN} more"
+        yield f"  {named}: {words}"
 
 
 @record
@@ -141,6 +146,7 @@ class _Trials:
     def __init__(self, recording: Recording, profile: str) -> None:
         self._recording = recording
         self._open_sandbox = opening(profile, recording.run.instant)
+        # Also the calls that could not be made there: here they may be.
         self._walk = steps(calls={*recording.played.answers, *recording.played.skipped})
         self._gaps: dict[frozenset[tuple[str, str]], _Gap] = {}
 
@@ -150,7 +156,9 @@ class _Trials:
         # The search asks for the same values again from each new place.
         if key not in self._gaps:
             there, run = self._recording.played, self._recording.run
-            here = await play(self._walk, self._open_sandbox(overrides), run.name, undoes=False)
+            sandbox = self._open_sandbox(overrides)
+            # Nothing has to be taken back: the next one begins anew.
+            here = await play(self._walk, sandbox, run.name, undoes=False)
             differences = compare(here, there, run)
             self._gaps[key] = _Gap(differences, _calls_of_one_side(here, there))
         return self._gaps[key]
@@ -167,67 +175,118 @@ def _calls_of_one_side(here: Played, there: Played) -> set[str]:
 
 
 async def judge(recording: Recording, profile: str) -> DriftReport:
-    """Play the calls of a recording here, and look for the assumptions that settle what differs:
-    again and again the value that settles most, until none settles any more."""
-    trials, chosen = _Trials(recording, profile), dict[str, object]()
-    first = gap = await trials.gap(chosen)
-    settled_by: list[tuple[_Place, str]] = []
+    """Play the calls of a recording here, and look for the assumptions that settle what differs."""
+    trials = _Trials(recording, profile)
+    first = await trials.gap({})
+    found = await _settle(trials, first, Profile(profile))
+    overrides = await _needed(trials, found)
+    # Where several have settled one place, the last one of those that are needed.
+    key_of = {settled.place: settled.key for settled in found.settled if settled.key in overrides}
+    by_key: list[tuple[Discrepancy, str]] = []
+    for difference in first.differences:
+        key = key_of.get((difference.call, difference.place))
+        if key is not None:
+            by_key.append((difference, key))
+    left, alone = found.gap.differences, found.gap.alone
+    return DriftReport(recording, profile, overrides, by_key, left, alone)
+
+
+class _Settled(NamedTuple):
+    """A place at which nothing differs any more, by a value of the assumption ``key``."""
+
+    place: _Place
+    key: str
+
+
+@record
+class _Found:
+    """What a search has found: the values that were ``chosen``, what differs under all of them, and
+    what each has ``settled``, in this order."""
+
+    chosen: Overrides
+    gap: _Gap
+    settled: Sequence[_Settled]
+
+
+async def _settle(trials: _Trials, first: _Gap, profile: Profile) -> _Found:
+    """Look for the values that settle what differs: again and again those that settle most, until
+    none settles any more."""
+    chosen: dict[str, object] = {}
+    settled: list[_Settled] = []
+    gap = first
     while gap.places:
-        ranked = await _rank(trials, gap, chosen, Profile(profile))
+        ranked = await _rank(trials, gap, chosen, profile)
         if not ranked:
             break
-        for key, value in ranked:
-            tried = await trials.gap({**chosen, key: value})
+        for candidate in ranked:
+            tried = await trials.gap({**chosen, candidate.key: candidate.value})
             # One before it may have settled the same.
             if len(tried.places) < len(gap.places):
-                settled_by += [(place, key) for place in gap.places - tried.places]
-                chosen[key], gap = value, tried
-    for key in [*chosen]:
-        # A later value may have done what an earlier one did.
-        fewer = {other: value for other, value in chosen.items() if other != key}
-        if len((await trials.gap(fewer)).places) <= len(gap.places):
-            chosen = fewer
-    key_of = {place: key for place, key in settled_by if key in chosen}
-    by_key = [
-        (difference, key_of[difference.call, difference.place])
-        for difference in first.differences
-        if (difference.call, difference.place) in key_of
-    ]
-    return DriftReport(recording, profile, chosen, by_key, gap.differences, gap.alone)
+                done = gap.places - tried.places
+                settled += [_Settled(place, candidate.key) for place in done]
+                chosen[candidate.key], gap = candidate.value, tried
+    return _Found(chosen, gap, settled)
+
+
+async def _needed(trials: _Trials, found: _Found) -> Overrides:
+    """The chosen values without those that are no longer needed: a later one may have done what an
+    earlier one did."""
+    needed = found.chosen
+    for key in found.chosen:
+        fewer = {other: value for other, value in needed.items() if other != key}
+        without = await trials.gap(fewer)
+        if len(without.places) <= len(found.gap.places):
+            needed = fewer
+    return needed
+
+
+class _Candidate(NamedTuple):
+    """A value of an assumption, and how many places differ under it."""
+
+    key: str
+    value: object
+    left: int
 
 
 async def _rank(
     trials: _Trials, gap: _Gap, chosen: Overrides, profile: Profile
-) -> list[tuple[str, object]]:
+) -> list[_Candidate]:
     """The assumptions with a value each, beside those that are ``chosen``, under which less differs
     than in a gap: what leaves least comes first."""
-    ranked: list[tuple[int, str, object]] = []
+    ranked: list[_Candidate] = []
     for key, value in _other_values(gap, chosen, profile):
-        places = (await trials.gap({**chosen, key: value})).places
-        if len(places) < len(gap.places):
-            ranked.append((len(places), key, value))
-        if not places:
+        tried = await trials.gap({**chosen, key: value})
+        left = len(tried.places)
+        if left < len(gap.places):
+            ranked.append(_Candidate(key, value, left))
+        if not left:
             # Nothing can be better.
             break
-    return [(key, value) for _, key, value in sorted(ranked, key=itemgetter(0))]
+    return sorted(ranked, key=attrgetter("left"))
 
 
 def _other_values(gap: _Gap, chosen: Overrides, profile: Profile) -> Iterator[tuple[str, object]]:
-    """Every other value of every assumption that may be the one. Where any text is possible, as for
-    a name, it must be one that the other server has shown."""
-    hints: list[str] = []
-    for difference in gap.differences:
-        text = difference.there.strip('"')
-        hints += [text, *_NUMBER.findall(text)]
-    hints = list(dict.fromkeys(hints))[:_MOST_TRIED]
+    """Every other value of every assumption that may be the one, by the key of that. Where any text
+    is possible, as for a name, it must be one that the other server has shown."""
+    hints = _hints_of(gap)
     for key, row in ROWS.items():
         current = chosen.get(key, row.kind.show(row.value(profile)))
-        for candidate in dict.fromkeys(map(str, _candidates(row, hints))):
+        candidates = [str(candidate) for candidate in _candidates(row, hints)]
+        for candidate in dict.fromkeys(candidates):
             # Most hints are no values of most assumptions.
             with suppress(ValueError):
                 value = row.kind.show(row.kind.read(candidate))
                 if str(value) != str(current):
                     yield key, value
+
+
+def _hints_of(gap: _Gap) -> list[str]:
+    """What the other server has shown where the two differ: its texts, and the numbers in them."""
+    hints: list[str] = []
+    for difference in gap.differences:
+        text = difference.there.strip('"')
+        hints += [text, *_NUMBER.findall(text)]
+    return list(dict.fromkeys(hints))[:_MOST_TRIED]
 
 
 def _candidates(row: Assumption, hints: Sequence[str]) -> Sequence[object]:
@@ -237,11 +296,14 @@ def _candidates(row: Assumption, hints: Sequence[str]) -> Sequence[object]:
     bounds = re.fullmatch(r"(\d+) to (\d+)", allowed)
     if bounds is not None:
         # A limit shows at its ends; and a number may be how long a text is.
-        return [bounds[1], bounds[2], *hints, *map(len, hints)]
+        lengths = [len(hint) for hint in hints]
+        return [bounds[1], bounds[2], *hints, *lengths]
     if " | " in allowed:
         return allowed.split(" | ")
     if allowed == _DURATION:
         return _TIMES
     # A text that may also be a word, which its description begins with.
     word = allowed.partition(",")[0]
-    return [word, *hints] if word.isidentifier() else hints
+    if word.isidentifier():
+        return [word, *hints]
+    return hints

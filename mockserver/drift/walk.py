@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import yaml
 
@@ -62,8 +62,7 @@ _UNDOING = {row.op: row for row in read_table("undone", _Undoing, Path(__file__)
 _RETURNED = {"REFUND", "AUTHORISE_CANCELLED", "FAILED"}
 """States of charges that hold no money."""
 
-
-Step = CallMap | AdvanceMap
+Step: TypeAlias = CallMap | AdvanceMap
 
 
 @mutable
@@ -83,14 +82,10 @@ class Played:
 def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()) -> list[Step]:
     """The steps of the walk: some calls and those of some operations, with the calls that they
     need, or all."""
-    stages: Any = yaml.safe_load((Path(__file__).parent / "walk.yaml").read_text("utf-8"))
-    rows = [row for stage in stages.values() for row in stage]
-    walk = [
-        AdvanceMap(parse_duration(row["advance"])) if "advance" in row else CallMap(**row)
-        for row in rows
-    ]
+    walk = _whole_walk()
     if operations is None and not calls:
         return walk
+    # Without these two nothing else can be asked.
     chosen = {FIRST, OFFERED, *calls}
     # What a call needs comes before it: from the last to the first each need is known in time.
     for step in reversed(calls_of(walk)):
@@ -98,7 +93,21 @@ def steps(operations: Collection[str] | None = None, calls: Collection[str] = ()
         if step.id in chosen or is_of_operation:
             chosen.add(str(step.id))
             chosen |= {name for name, _ in placeholders([step.call, step.headers, step.body])}
+    # Time passes all the same: what comes after a pause must not come before it.
     return [step for step in walk if isinstance(step, AdvanceMap) or step.id in chosen]
+
+
+def _whole_walk() -> list[Step]:
+    """All steps of ``walk.yaml``; its stages are there for those who read it."""
+    stages = yaml.safe_load((Path(__file__).parent / "walk.yaml").read_text("utf-8"))
+    walk: list[Step] = []
+    for stage in stages.values():
+        for row in stage:
+            if "advance" in row:
+                walk.append(AdvanceMap(parse_duration(row["advance"])))
+            else:
+                walk.append(CallMap(**row))
+    return walk
 
 
 def calls_of(walk: Sequence[Step]) -> list[CallMap]:
@@ -116,7 +125,7 @@ def printed(walk: Sequence[Step]) -> Iterator[str]:
         yield f"{step.id}: {step.call}"
         if operation_of(step.method, step.path) == "charge.create":
             amount = step.body.get("amount")
-            # Some calls of the walk are to be refused for theirs.
+            # Some calls of the walk are to be refused for theirs, such as a text.
             if type(amount) in (int, float):
                 total += Decimal(str(amount))
     yield (
@@ -132,26 +141,20 @@ def unseen() -> Iterator[str]:
 
 
 async def play(walk: Sequence[Step], server: Peer, name: str, *, undoes: bool = True) -> Played:
-    """Play a walk as the run of a name, and take back what it made, also when it breaks off: in
-    reverse order, as a customer can be removed when its cards are gone.
+    """Play a walk as the run of a name, and take back what it made, also when it breaks off.
 
     Raises ``NotCompared`` when the first call is not answered, or the key is not taken.
     """
-    played, made = Played(), dict[_Made, None]()
+    walking = _Walking(server, name)
     try:
         async with asyncio.timeout(WALK_SECONDS):
-            await _play(walk, server, name, played, made)
+            await walking.play(walk)
     except TimeoutError:
-        played.broken = f"not done within {WALK_SECONDS:.0f} s"
+        walking.played.broken = f"not done within {WALK_SECONDS:.0f} s"
     finally:
         if undoes:
-            try:
-                async with asyncio.timeout(WALK_SECONDS):
-                    for object_made in reversed(made):
-                        await _undo(server, object_made, name, played.left)
-            except TimeoutError:
-                played.left.append(f"what was not taken back within {WALK_SECONDS:.0f} s")
-    return played
+            await walking.take_back()
+    return walking.played
 
 
 class _Made(NamedTuple):
@@ -161,67 +164,128 @@ class _Made(NamedTuple):
     id: str
 
 
-async def _play(
-    walk: Sequence[Step], server: Peer, run_name: str, played: Played, made: dict[_Made, None]
-) -> None:
-    """Play the steps one after the other. ``made`` gets what is to be taken back, in order and
-    once each."""
-    known: dict[str, object] = {}
-    run: dict[str, object] = {
-        "id": run_name,
-        "capitals": run_name.upper(),
-        "begin": run_name[:-1],
-        "end": run_name[1:],
-        "provider": DUMMY,
-        "deep": loads(b"[" * _DEEP + b"]" * _DEEP, _DEEP),
-    }
-    silences = 0
-    for step in walk:
-        if isinstance(step, AdvanceMap):
-            await server.rest(step.advance)
-            continue
-        now, name = server.now(), str(step.id)
-        run |= {
+class _Walking:
+    """One walk at one server, as the run of a name; ``played`` is what came of it."""
+
+    def __init__(self, server: Peer, run_name: str) -> None:
+        self.played = Played()
+        self._server, self._run_name = server, run_name
+        self._made: dict[_Made, None] = {}
+        """What is to be taken back, in order and once each."""
+        self._silences = 0
+        """How many calls in a row had no answer."""
+        self._known: dict[str, object] = {}
+        """Answers by call, as they came: later calls name their members."""
+        self._run: dict[str, object] = {
+            "id": run_name,
+            "capitals": run_name.upper(),
+            "begin": run_name[:-1],
+            "end": run_name[1:],
+            "provider": DUMMY,
+            "deep": loads(b"[" * _DEEP + b"]" * _DEEP, _DEEP),
+        }
+        """What calls may name of the walk itself."""
+
+    async def play(self, walk: Sequence[Step]) -> None:
+        """Play the steps one after the other, until a server is silent for too long."""
+        for step in walk:
+            if isinstance(step, AdvanceMap):
+                await self._server.rest(step.advance)
+                continue
+            await self._make(step)
+            if self._silences == _MOST_SILENCES:
+                calls = f"{self._silences} calls in a row"
+                self.played.broken = f"{calls} had no answer, the last one was {step.id}"
+                return
+
+    async def _make(self, step: CallMap) -> None:
+        """Make a call of the walk, and note what it made."""
+        now, name = self._server.now(), str(step.id)
+        self._run |= {
             "past": iso(now - 40 * DAY),
             "yesterday": iso(now - DAY + 3 * SECOND),
             "soon": iso(now + 2 * SECOND),
         }
         try:
-            call = ready(step, {**known, "run": run})
+            call = ready(step, {**self._known, "run": self._run})
         except LookupError as missing:
             # An earlier call has not given what this one names.
-            played.skipped[name] = str(missing.args[0]).partition(":")[0]
-            continue
-        _note_before(call, made)
-        answer = await server.ask(call)
+            self.played.skipped[name] = str(missing.args[0]).partition(":")[0]
+            return
+        self._note_before(call)
+        answer = await self._server.ask(call)
         if name == FIRST:
             _check_key_is_taken(answer)
-        played.asked[name], played.answers[name] = call, answer
-        known[name] = answer.known
+        self.played.asked[name], self.played.answers[name] = call, answer
+        self._known[name] = answer.known
         if name == OFFERED:
-            run["provider"] = _offered_provider(answer)
-        _note_after(call, answer, made)
-        silences = 0 if answer.status else silences + 1
-        if silences == _MOST_SILENCES:
-            played.broken = f"{silences} calls in a row had no answer, the last one was {name}"
+            self._run["provider"] = _offered_provider(answer)
+        self._note_after(call, answer)
+        self._silences = 0 if answer.status else self._silences + 1
+
+    def _note_before(self, call: CallMap) -> None:
+        """Note a charge that is asked for: it may be there when its answer is lost."""
+        op = operation_of(call.method, call.path)
+        if op == "charge.create" and "reference" in call.body:
+            self._made[_Made(op, call.body["reference"])] = None
+
+    def _note_after(self, call: CallMap, answer: Answer) -> None:
+        """Note what a call has made, by the id in its answer."""
+        op = operation_of(call.method, call.path)
+        if op is None or op not in _UNDOING or not answer.is_success:
             return
+        made_id = _path_text(answer.known, _UNDOING[op].id_field)
+        if made_id:
+            self._made[_Made(op, made_id)] = None
 
+    async def take_back(self) -> None:
+        """Take back what the walk has made, in reverse order, as a customer can be removed when its
+        cards are gone."""
+        try:
+            async with asyncio.timeout(WALK_SECONDS):
+                for made in reversed(self._made):
+                    await self._undo(made)
+        except TimeoutError:
+            self.played.left.append(f"what was not taken back within {WALK_SECONDS:.0f} s")
 
-def _note_before(call: CallMap, made: dict[_Made, None]) -> None:
-    """Note a charge that is asked for: it may be there when its answer is lost."""
-    op = operation_of(call.method, call.path)
-    if op == "charge.create" and "reference" in call.body:
-        made[_Made(op, call.body["reference"])] = None
+    async def _undo(self, made: _Made) -> None:
+        """Take back what an operation has made, and note what stays."""
+        undoing = _UNDOING[made.op]
+        if undoing.remove:
+            answer = await self._server.ask(CallMap(call=undoing.remove.format(made.id)))
+            # One that is refused was removed before, or is of no further use.
+            is_refused = 400 <= answer.status < 500
+            if not answer.is_success and not is_refused:
+                what = undoing.remove.format("...")
+                self.played.left.append(f"{what}: {answer.status or answer.body}")
+        if undoing.parameter:
+            await self._give_charges_back(made, undoing.parameter)
 
+    async def _give_charges_back(self, made: _Made, parameter: str) -> None:
+        """Give back the money of the charges that a search by a parameter finds. One of them is
+        this run's when its reference or its subscription says so: a server may know the parameter
+        by another name, and answer the charges of others."""
+        search = CallMap(call=f"GET /charge?{parameter}={made.id}&Limit=50")
+        page = (await self._server.ask(search)).known
+        charges = page.get("charges") if isinstance(page, Mapping) else None
+        if not isinstance(charges, list):
+            return
+        for charge in charges:
+            charge_id, reference = _path_text(charge, "chargeId"), _path_text(charge, "reference")
+            is_of_run = reference.startswith(self._run_name)
+            is_of_subscription = _path_text(charge, "subscriptionId") == made.id
+            if charge_id and (is_of_run or is_of_subscription):
+                await self._give_back(charge_id, _path_text(charge, "status"))
 
-def _note_after(call: CallMap, answer: Answer, made: dict[_Made, None]) -> None:
-    """Note what a call has made, by the id in its answer."""
-    op = operation_of(call.method, call.path)
-    if op is None or op not in _UNDOING or not answer.is_success:
-        return
-    made_id = _path_text(answer.known, _UNDOING[op].id_field)
-    if made_id:
-        made[_Made(op, made_id)] = None
+    async def _give_back(self, charge_id: str, status: str) -> None:
+        """Refund a charge, or void it when it is only authorised."""
+        if status in _RETURNED:
+            return
+        for call in (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void"):
+            answer = await self._server.ask(CallMap(call=call))
+            if answer.is_success:
+                return
+        self.played.left.append(f"a charge {status or 'of unknown status'}")
 
 
 def _offered_provider(answer: Answer) -> str:
@@ -245,35 +309,3 @@ def _path_text(value: object, name: str) -> str:
     if isinstance(member, str) and re.fullmatch(r"[\w.~-]{1,100}", member):
         return member
     return ""
-
-
-async def _undo(server: Peer, made: _Made, run_name: str, left: list[str]) -> None:
-    """Take back what an operation has made, and note what stays. A charge that is found is this
-    run's when its reference or its subscription says so: a server may know a parameter of a search
-    by another name, and answer the charges of others."""
-    undoing = _UNDOING[made.op]
-    if undoing.remove:
-        answer = await server.ask(CallMap(call=undoing.remove.format(made.id)))
-        # One that is refused was removed before, or is of no further use.
-        if not (answer.is_success or 400 <= answer.status < 500):
-            left.append(f"{undoing.remove.format('...')}: {answer.status or answer.body}")
-    if undoing.parameter:
-        search = CallMap(call=f"GET /charge?{undoing.parameter}={made.id}&Limit=50")
-        page = (await server.ask(search)).known
-        charges = page.get("charges") if isinstance(page, Mapping) else None
-        for charge in charges if isinstance(charges, list) else ():
-            charge_id, reference = _path_text(charge, "chargeId"), _path_text(charge, "reference")
-            is_of_run = reference.startswith(run_name)
-            is_of_subscription = _path_text(charge, "subscriptionId") == made.id
-            if charge_id and (is_of_run or is_of_subscription):
-                await _give_back(server, charge_id, _path_text(charge, "status"), left)
-
-
-async def _give_back(server: Peer, charge_id: str, status: str, left: list[str]) -> None:
-    """Refund a charge, or void it when it is only authorised."""
-    if status in _RETURNED:
-        return
-    for call in (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void"):
-        if (await server.ask(CallMap(call=call))).is_success:
-            return
-    left.append(f"a charge {status or 'of unknown status'}")

@@ -180,6 +180,7 @@ class Declines:
 
     def _charged(self, call: Call, charge: Charge) -> None:
         """A charge was created, or refused by its provider, while declines are known or as one."""
+        # Whose wallet it is the request alone tells.
         instrument = instrument_of(charge.instrument) or wallet_of(call.request)
         if instrument is None:
             # Nothing says who pays: no other try is known to be of the same payer.
@@ -209,11 +210,15 @@ class Declines:
 
     def _handed_over(self, call: Call) -> None:
         """A call was decided that may hand something over to the service, or let it go on."""
+        if call.subject is None or call.code is not None:
+            # It was refused, or never arrived: nothing is charged for it.
+            return
+        # The call that lets a subscription go on may also pause it, or end it.
         is_resumed = any(event.what == SubscriptionEvent.RESUMED for event in call.events)
-        is_sent = call.op in _SENT or is_resumed
-        if is_sent and call.subject is not None and call.code is None:
+        if call.op in _SENT or is_resumed:
             is_known = call.doubt is None and call.is_ours
-            self._sent.put(call.subject, _Sent(call.entry, call.at, evidence_of(call), is_known))
+            sent = _Sent(call.entry, call.at, evidence_of(call), is_known)
+            self._sent.put(call.subject, sent)
 
     def charged(self, charge: Charge, at: Micros, entry: int) -> None:
         """The service has charged for a batch or a subscription; ``entry`` is the newest of the
@@ -370,8 +375,11 @@ def _issuer_refusal(charge: Charge) -> FailedAttempt | None:
     issuer was asked."""
     if charge.status is not ChargeState.FAILED or not charge.failed_attempts:
         return None
+    # The service may have asked several providers: the last one has decided the payment.
     newest = charge.failed_attempts[-1]
-    return None if newest.error_code in _TECHNICAL else newest
+    if newest.error_code in _TECHNICAL:
+        return None
+    return newest
 
 
 def _ending(charge: Charge) -> str:

@@ -159,9 +159,11 @@ class Ledger:
     def worsen(
         self, name: str, at: Micros, evidence: Iterable[Evidence | None], **about: str
     ) -> None:
-        """What makes a finding an error has been seen: it is no longer mild."""
+        """What makes a finding an error has been seen: it is no longer mild. It is the same mistake
+        as before, so its count stays."""
         finding = self._by_subject.get((name, tuple(about.items())))
         if finding is not None and finding.is_mild:
+            # Whoever asks for what is new gets it again.
             self.raised += 1
             finding.is_mild = False
             finding.last, finding.newest = at, self.raised
@@ -194,6 +196,7 @@ class Ledger:
                 continue
             left = [line for line in finding.evidence if line.entry != entry]
             if len(left) < len(finding.evidence):
+                # Of the times that it was raised the others stay.
                 self.cleared += 1
                 finding.count -= 1
                 finding.evidence = left

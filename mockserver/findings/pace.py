@@ -54,8 +54,11 @@ class _Pause:
 
 def _agent_of(call: Call) -> tuple[str, str]:
     """The machine and the program that a call comes from, as far as it tells."""
-    machine = call.connection[0] if call.connection is not None else ""
-    return machine, call.headers.get("user-agent", "")
+    program = call.headers.get("user-agent", "")
+    if call.connection is None:
+        return "", program
+    machine, _ = call.connection
+    return machine, program
 
 
 @mutable
@@ -105,8 +108,9 @@ class Pace:
         """An object was read: judge whether it was read more often in a second than a client needs
         that waits for a change."""
         limit = self._ledger.policy.poll_limit
+        reads_before = self._reads.get(subject, ())
         # One more than the limit is enough to know: the oldest of them says since when.
-        reads = (*self._reads.get(subject, ()), (real, entry))[-limit - 1 :]
+        reads = (*reads_before, (real, entry))[-limit - 1 :]
         self._reads.put(subject, reads)
         first_real, first_entry = reads[0]
         if len(reads) > limit and real - first_real < SECOND:

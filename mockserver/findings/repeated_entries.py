@@ -47,7 +47,9 @@ class RepeatedEntries:
     def called(self, call: Call) -> None:
         """A call was decided."""
         if call.code is not None or call.subject is None:
+            # It was refused, or nobody has carried it out: nothing was entered.
             return
+        # That a batch was sent twice says already that all of its rows were.
         if call.op == "batch.create" and not self._ledger.explains(call.entry, "batch-sent-twice"):
             self._judge_rows(call)
         elif call.op == "customer.create":
@@ -95,10 +97,12 @@ def _rows_of(call: Call) -> Iterator[tuple[int, str]]:
     """The first rows of a batch with the numbers of their lines, without its heading: no more than
     are remembered to be compared with. A line is taken for a row."""
     text = call.request.get("batch")
-    lines = text.splitlines()[: MOST_ROWS + 1] if isinstance(text, str) else []
-    for number, line in enumerate(lines[1:], start=2):
-        if line.strip():
-            yield number, line.strip()
+    if not isinstance(text, str):
+        return
+    heading_and_rows = text.splitlines()[: MOST_ROWS + 1]
+    for number, row in enumerate(heading_and_rows[1:], start=2):
+        if row.strip():
+            yield number, row.strip()
 
 
 def _cells_of(line: str) -> list[str]:

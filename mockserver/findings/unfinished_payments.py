@@ -170,7 +170,7 @@ class UnfinishedPayments:
 
     def finish(self, at: Micros) -> None:
         """The story has ended: what is still open stays open. A challenge whose payer has come to
-        the page is in the hands of that payer, and no mistake."""
+        the page (``_visited``) is in the hands of that payer, and no mistake."""
         for charge_id, evidence in self._authorised.items():
             self._ledger.add("authorisation-forgotten", at, (evidence,), charge=charge_id)
         for charge_id, evidence in self._challenged.items():

@@ -278,6 +278,7 @@ class Webhooks:
         if first is None:
             self._taken.put(event_id, _Copies(began, evidence))
             return
+        # Of more than two copies the first and the newest are kept.
         copies = replace(first, repeated_at=began, repeated=at, repeat=evidence)
         self._repeated.put(event_id, copies)
         for move in self._moves.values():

@@ -283,6 +283,24 @@ def test_a_payment_whose_body_is_nested_too_deep_was_not_asked_for(
 
 
 @pytest.mark.parametrize(
+    ("amount", "words"),
+    [
+        ('"-5"', "whose payment of -5.00 AUD was asked for"),
+        ("-5.1", "whose payment of -5.10 AUD was asked for"),
+        ('"1e9999999"', "whose payment was asked for"),
+        ("NaN", "whose payment was asked for"),
+    ],
+)
+def test_an_amount_that_was_asked_for_is_read_as_the_service_does(
+    api: Api, amount: str, words: str
+) -> None:
+    body = f'{{"amount": {amount}, "currency": "AUD", "reference": "order-1"}}'.encode()
+    assert api.send("POST", "/charge/card", body).status == 400
+    [told] = words_of(api, {"reference": "order-1", "paid": 20})
+    assert told.endswith(f"{words} and not made: answered 400")
+
+
+@pytest.mark.parametrize(
     ("second", "paid", "name", "words"),
     [
         (60, 80, "amount-differs", "; a payment of 60.00 AUD was asked for and not made: nothing"),
