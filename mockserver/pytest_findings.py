@@ -115,16 +115,20 @@ def asked_of(item: pytest.Item) -> MarkerArguments:
 
 def shop_rows_of(item: pytest.Item) -> list[JsonObject] | None:
     """The shop's books, where the marker names a function that gives them: called when the test has
-    ended, so that it sees what the test has written."""
+    ended, so that it sees what the test has written. Raises ``pytest.UsageError`` where there is no
+    such function, and whatever the function raises."""
+    __tracebackhide__ = True
     named = asked_of(item).books
     if named is None:
         return None
     try:
-        return list(resolve_name(named)())
+        books = resolve_name(named)
     except (ImportError, AttributeError, ValueError) as problem:
         raise pytest.UsageError(
             f"{item.nodeid}: marker mockserver: books: {named}: {problem}"
         ) from None
+    # What is wrong in the shop's own function its traceback says, and the marker is right.
+    return list(books())
 
 
 def _check(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:

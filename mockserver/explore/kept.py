@@ -166,6 +166,7 @@ class ExplorationFolder:
             "client timeout": client_timeout,
         }
         if serve:
+            # Only then: folders of earlier versions, which had no such options, go on as they are.
             self._head["server"] = list(serve)
 
     @contextmanager
