@@ -30,7 +30,7 @@ from mockserver.domain.record import record
 from mockserver.explore.command import Ended
 from mockserver.explore.run_answers import BooksRow, CallRow, FindingRow, OrderRow
 from mockserver.explore.run_end import RunEnd
-from mockserver.explore.run_money import RunMoney, ShopsRow, key_of, money_of, unknown_row
+from mockserver.explore.run_money import RunMoney, ShopsRow, key_of, money_of, unknown_rows
 from mockserver.explore.telling import TOLD, Ending, Telling
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import MONEY
@@ -362,7 +362,7 @@ def _told(ending: Ending, money: RunMoney, rows: Sequence[ShopsRow]) -> _Told:
             return _Told(money.untold(rows))
         case Telling.SAID:
             # Its words may name any of these orders: they are blamed for nothing, and doubted.
-            unknown = [unknown_row(order) for order in unbooked]
+            unknown = [row for order in unbooked for row in unknown_rows(order)]
             return _Told(unknown, _unread_words(ending, unbooked))
         case Telling.CRASHED:
             # Nobody was told. Money that has come is a difference of the books; a hold runs out by

@@ -114,8 +114,7 @@ class RunMoney:
         unseen = []
         for row in rows:
             key = key_of(row)
-            # The sandbox masks an order number that could be a card's; the shop does not.
-            if key is None or (key[0], mask_text(key[1])) not in seen:
+            if key is None or key not in seen:
                 unseen.append(row)
         return unseen
 
@@ -133,7 +132,7 @@ class RunMoney:
             }
             # A shop may have booked the one charge of an order and not the other.
             if in_doubt - known and _own_key(order) not in known:
-                untold.append(unknown_row(order))
+                untold += unknown_rows(order, known)
         return untold
 
     def unbooked(self, rows: Iterable[ShopsRow]) -> list[OrderRow]:
@@ -221,19 +220,32 @@ def keys_of(order: OrderRow) -> Iterator[OrderKey]:
 
 
 def key_of(row: ShopsRow) -> OrderKey | None:
-    """What a row of a shop's books is about; None where it does not say."""
+    """What a row of a shop's books is about, as the sandbox shows it; None where it does not
+    say."""
     found = shop_rows.key_of(row)
     if found is None:
         return None
     kind, value = found
-    return OrderKey(kind, str(value))
+    return shown_key(OrderKey(kind, str(value)))
 
 
-def unknown_row(order: OrderRow) -> ShopsRow:
-    """The row of a shop's books that says of an order that the shop does not know: of such an order
-    nothing that the sandbox knows is a difference."""
-    kind, value = _own_key(order)
-    return {kind: value, "currency": order["currency"], "state": "unknown"}
+def shown_key(key: OrderKey) -> OrderKey:
+    """A key of a shop's books as the sandbox shows it: it masks an order number that could be a
+    card's, as some of 13 digits and more could; the shop does not."""
+    return OrderKey(key.kind, mask_text(key.name))
+
+
+def unknown_rows(
+    order: OrderRow, known: Collection[OrderKey | None] = frozenset()
+) -> list[ShopsRow]:
+    """The rows of a shop's books that say of an order that the shop does not know: of such an order
+    nothing that the sandbox knows is a difference. ``known`` is what its books have rows of."""
+    keys = [_own_key(order)]
+    if keys[0].kind == "reference" and "*" in keys[0].name:
+        # It may be masked, and the sandbox would not find it by that: so its charges are named.
+        of_charges = [OrderKey("charge", charge["chargeId"]) for charge in order["charges"]]
+        keys = [key for key in of_charges if key not in known]
+    return [{kind: name, "currency": order["currency"], "state": "unknown"} for kind, name in keys]
 
 
 def money_of(order: OrderRow) -> str:

@@ -38,6 +38,7 @@ from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.run_answers import CallRow, EntryRow
 from mockserver.explore.run_end import RunEnd, operations_of
+from mockserver.explore.run_money import shown_key
 from mockserver.explore.scenario_data import outcomes_of, part_of
 from mockserver.explore.telling import ending_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -270,9 +271,9 @@ def invented_orders(scenario: Mapping[str, object]) -> set[OrderKey]:
             orders |= {OrderKey("reference", NO_ORDER), OrderKey("charge", NO_CHARGE)}
         edit = part_of(webhook, "edit")
         if "data.reference" in edit:
-            orders.add(OrderKey("reference", str(edit["data.reference"])))
+            orders.add(shown_key(OrderKey("reference", str(edit["data.reference"]))))
         if "data.chargeId" in edit:
-            orders.add(OrderKey("charge", str(edit["data.chargeId"])))
+            orders.add(shown_key(OrderKey("charge", str(edit["data.chargeId"]))))
     return orders
 
 
