@@ -172,7 +172,7 @@ def has_fired(trial: Trial, look: Look) -> bool:
 def survivors_of(item: pytest.Item, given: object) -> frozenset[str]:
     """The faults that a marker says a test survives. Raises ``pytest.UsageError`` for an unknown
     fault."""
-    return names_in(item, "survives", "faults", given, lambda name: fault(name).name)
+    return names_in(item, "survives", "faults", given, fault)
 
 
 def _read(config: pytest.Config, option: str, read: Callable[[str], T]) -> T | None:

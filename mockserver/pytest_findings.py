@@ -17,14 +17,14 @@ from dataclasses import fields
 from difflib import get_close_matches
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 import pytest
 
 from mockserver.domain.record import record
 
 if TYPE_CHECKING:
-    from mockserver.remote import RemoteSandbox
+    from mockserver.remote import JsonObject, RemoteSandbox
 
 LEVELS = ("off", "note", "warning", "error")
 """From which severity on a finding fails its test. ``off`` asks for none at all; with all others
@@ -52,14 +52,26 @@ class WorkerNode(Protocol):
 
 
 sandbox_key: pytest.StashKey[RemoteSandbox] = pytest.StashKey()
-_found_key: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+
+
+class _Found(TypedDict):
+    """What was found in a test: how many findings of each kind, and what scenarios waited for of
+    which no rule had fired."""
+
+    counts: dict[str, int]
+    idle: list[str]
+
+
+_found_key: pytest.StashKey[_Found] = pytest.StashKey()
 
 
 def level_of(config: pytest.Config) -> str:
     """The least severity that fails a test, or ``off``: what the command line says counts before
     the project's file. Raises ``pytest.UsageError`` for an unknown ini value; pytest itself looks
     at options."""
-    level: str = config.getoption("--mockserver-findings") or config.getini(ATTRIBUTE)
+    level: str | None = config.getoption("--mockserver-findings")
+    if level is None:
+        level = str(config.getini(ATTRIBUTE))
     if level not in LEVELS:
         raise pytest.UsageError(f"mockserver_findings: {_words_of_unknown(level, LEVELS)}")
     return level
@@ -86,35 +98,40 @@ def asked_of(item: pytest.Item) -> MarkerArguments:
     """What the markers of a test ask for: of its function, class and module the nearest decides
     each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
     chosen: dict[str, Any] = {}
+    known = [field.name for field in fields(MarkerArguments)]
+    # The nearest comes first.
     for marker in item.iter_markers("mockserver"):
         if marker.args:
             raise pytest.UsageError(
                 f"{item.nodeid}: the marker is {MARKER}: give its arguments by name"
             )
         for name, value in marker.kwargs.items():
-            _known("argument", name, [field.name for field in fields(MarkerArguments)], item)
-            # The nearest comes first.
+            _check("argument", name, known, item)
             chosen.setdefault(name, value)
     if chosen.get("profile") is not None:
-        _known("profile", chosen["profile"], _PROFILES, item)
+        _check("profile", chosen["profile"], _PROFILES, item)
     return MarkerArguments(**chosen)
 
 
-def shop_rows_of(item: pytest.Item) -> list[Any] | None:
+def shop_rows_of(item: pytest.Item) -> list[JsonObject] | None:
     """The shop's books, where the marker names a function that gives them: called when the test has
-    ended, so that it sees what the test has written."""
+    ended, so that it sees what the test has written. Raises ``pytest.UsageError`` where there is no
+    such function, and whatever the function raises."""
+    __tracebackhide__ = True
     named = asked_of(item).books
     if named is None:
         return None
     try:
-        return list(resolve_name(named)())
+        books = resolve_name(named)
     except (ImportError, AttributeError, ValueError) as problem:
         raise pytest.UsageError(
             f"{item.nodeid}: marker mockserver: books: {named}: {problem}"
         ) from None
+    # What is wrong in the shop's own function its traceback says, and the marker is right.
+    return list(books())
 
 
-def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
+def _check(what: str, got: object, allowed: Sequence[str], item: pytest.Item) -> None:
     """Refuse a word that is not allowed: one that is misspelt would have no effect, unseen."""
     if got not in allowed:
         raise pytest.UsageError(
@@ -124,9 +141,11 @@ def _known(what: str, got: object, allowed: Sequence[str], item: pytest.Item) ->
 
 def _words_of_unknown(got: object, allowed: Sequence[str]) -> str:
     """What was got in the place of an allowed word, and the nearest of them."""
+    words = f"got {got!r}, allowed: {', '.join(allowed)}"
     near = get_close_matches(str(got), allowed, n=1)
-    hint = f"; nearest: {near[0]}" if near else ""
-    return f"got {got!r}, allowed: {', '.join(allowed)}{hint}"
+    if near:
+        words += f"; nearest: {near[0]}"
+    return words
 
 
 def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
@@ -137,14 +156,21 @@ def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
         return frozenset()
     from mockserver.findings.catalogue import kind_of
 
-    return names_in(item, "allow", "findings", given, lambda name: kind_of(name).name)
+    return names_in(item, "allow", "findings", given, kind_of)
+
+
+class Named(Protocol):
+    """A kind of finding, or a fault."""
+
+    @property
+    def name(self) -> str: ...
 
 
 def names_in(
-    item: pytest.Item, argument: str, what: str, given: object, known: Callable[[str], str]
+    item: pytest.Item, argument: str, what: str, given: object, named: Callable[[str], Named]
 ) -> frozenset[str]:
-    """The names in an argument of a marker, each as ``known`` spells it, which raises
-    ``ValueError`` for one that there is not. Raises ``pytest.UsageError``, also for a text, which
+    """The names in an argument of a marker, each as what is ``named`` so spells it, which raises
+    ``ValueError`` where there is none. Raises ``pytest.UsageError``, also for a text, which
     Python would take for a list of letters."""
     __tracebackhide__ = True
     if given is None:
@@ -154,7 +180,7 @@ def names_in(
             f"{item.nodeid}: marker mockserver: {argument}: got {given!r}, wanted a list of {what}"
         )
     try:
-        return frozenset(known(str(name)) for name in given)
+        return frozenset(named(str(name)).name for name in given)
     except ValueError as fault:
         raise pytest.UsageError(f"{item.nodeid}: marker mockserver: {argument}: {fault}") from None
 
@@ -165,17 +191,21 @@ def judge(item: pytest.Item, sandbox: RemoteSandbox, allowed: Collection[str]) -
     from mockserver.findings.catalogue import lines_of, reaches
 
     level = level_of(item.config)
-    # The control API says of the level ``note`` what it allows: no finding at all.
-    least = {"off": None, "note": "none"}.get(level, level)
+    least: str | None = level
+    if level == "off":
+        least = None
+    elif level == "note":
+        # The control API says of this level what it allows: no finding at all.
+        least = "none"
     ended = sandbox.end_of_test(least, allowed)
     rows = [row for row in ended["findings"] if row["finding"] not in allowed]
-    item.stash[_found_key] = {
-        "counts": dict(Counter(row["finding"] for row in rows)),
-        "idle": sandbox.idle,
-    }
-    paragraphs = ["\n".join(lines_of(row)) for row in rows if reaches(row, level)]
+    counts = Counter(row["finding"] for row in rows)
+    found: _Found = {"counts": dict(counts), "idle": sandbox.idle}
+    item.stash[_found_key] = found
+    paragraphs: list[str] = []
     if ended["rules"]:
-        paragraphs.insert(0, "\n".join(ended["rules"]))
+        paragraphs.append("\n".join(ended["rules"]))
+    paragraphs += ["\n".join(lines_of(row)) for row in rows if reaches(row, level)]
     return "\n\n".join(paragraphs)
 
 
@@ -191,9 +221,10 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
     idle = []
     for reports in reporter.stats.values():
         for report in reports:
-            found = getattr(report, ATTRIBUTE, {"counts": {}, "idle": []})
-            counts.update(found["counts"])
-            idle += [f"{report.nodeid}: {sentence}" for sentence in found["idle"]]
+            found: _Found | None = getattr(report, ATTRIBUTE, None)
+            if found is not None:
+                counts.update(found["counts"])
+                idle += [f"{report.nodeid}: {sentence}" for sentence in found["idle"]]
     if counts or idle:
         reporter.section(TITLE, "-")
     for line in idle:
@@ -209,7 +240,7 @@ def summarise(reporter: pytest.TerminalReporter) -> None:
 COVERED = "mockserver_covered"
 """What a worker of xdist hands over: the coverage of its server."""
 
-_covered_key: pytest.StashKey[list[Mapping[str, Any]]] = pytest.StashKey()
+_covered_key: pytest.StashKey[list[JsonObject]] = pytest.StashKey()
 
 
 def note_coverage(config: pytest.Config, url: str) -> None:
@@ -225,7 +256,7 @@ def note_coverage(config: pytest.Config, url: str) -> None:
         add_coverage(config, found)
 
 
-def add_coverage(config: pytest.Config, found: Sequence[Mapping[str, Any]]) -> None:
+def add_coverage(config: pytest.Config, found: Sequence[JsonObject]) -> None:
     """Keep the coverage of a server for the summary: under xdist each worker had one of its own."""
     config.stash.setdefault(_covered_key, []).extend(found)
 
@@ -239,6 +270,7 @@ def report_coverage(reporter: pytest.TerminalReporter, file: str | None) -> None
     from mockserver.explore.failure_coverage import Coverage
 
     total = Coverage(frozenset(), {})
+    # Under xdist each worker had a server of its own.
     for of_server in kept:
         total += Coverage.read(of_server)
     reporter.line(total.words)

@@ -263,6 +263,7 @@ def pytest_testnodedown(node: pytest_findings.WorkerNode) -> None:
 def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
     """Fail the test for books that differ, unmet expectations of rules or findings. Where the
     server does not answer, nothing is known against the test, and it passes."""
+    __tracebackhide__ = True
     from httpx import HTTPError
 
     from mockserver.remote import ControlRefused, VerificationFailed

@@ -31,6 +31,7 @@ from mockserver.domain.invariants import Invariant
 from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import MARK, Commands, Running, filled, processes, variables_of
 from mockserver.explore.run_answers import FindingRow
+from mockserver.explore.telling import Ending
 from mockserver.explore.trial import given_to
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
@@ -181,7 +182,7 @@ def _judge(
     run_command = partial(Commands(environment()).done, given=placeholders, timeout=SHOP_SECONDS)
     # ``verify`` reads below how often rules have fired; one that was added to close the sandbox
     # would be among them.
-    after, _ = AfterRun(sandbox, aftermath, run_command, folder, closes=False).end()
+    after, _ = AfterRun(sandbox, aftermath, run_command, folder, closes=False).end(Ending())
     faults = [words for words in (after.failed, after.unread) if words]
     faults += after.broken
     try:

@@ -45,7 +45,7 @@ from mockserver.settings import Settings
 from mockserver.web.absent_members import scenario_warnings
 from mockserver.web.app import Application
 from mockserver.web.journaled import attempt_reader
-from mockserver.web.request import Answered, Receive, Scope, Send, call_app
+from mockserver.web.request import Answered, call_app
 
 
 class ExampleApp(Protocol):

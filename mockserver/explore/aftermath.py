@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.shop_rows import LONGEST, BadRow, checked_rows, compared_of
@@ -30,7 +30,7 @@ from mockserver.domain.record import record
 from mockserver.explore.command import Ended
 from mockserver.explore.run_answers import BooksRow, CallRow, FindingRow, OrderRow
 from mockserver.explore.run_end import RunEnd
-from mockserver.explore.run_money import RunMoney, ShopsRow, key_of, money_of, unknown_row
+from mockserver.explore.run_money import RunMoney, ShopsRow, key_of, money_of, unknown_rows
 from mockserver.explore.telling import TOLD, Ending, Telling
 from mockserver.remote import ControlRefused, RemoteSandbox
 from mockserver.scenario.operations import MONEY
@@ -40,6 +40,10 @@ UNDER_WAY = 5.0
 
 _ANSWER_SECONDS = 30.0
 _LONGEST_WORDS = 400
+"""Characters of what a command printed, the last ones, that its failure tells."""
+
+_READ = 4 * _LONGEST_WORDS
+"""Characters that are read for them."""
 
 SETTLING = frozenset(
     {
@@ -147,6 +151,26 @@ def look_at(sandbox: RemoteSandbox, *, finish: bool = False) -> Look:
     )
 
 
+class Followed(NamedTuple):
+    """What came of the time and the job that follow a command: what the books and the sandbox said
+    differently before, and what of the shop has failed."""
+
+    differed: Sequence[FindingRow] = ()
+    failed: str = ""
+
+
+class Judgeable(NamedTuple):
+    """The end of a run, and all looks at its sandbox: the first when the command had ended, the
+    last when all had."""
+
+    end: RunEnd
+    looks: Sequence[Look]
+
+
+def _do_nothing() -> None:
+    """What is done before a nightly job where nothing has to be."""
+
+
 @record
 class _BooksRead:
     """The shop's books at the end: their rows, what they and the sandbox say differently
@@ -172,24 +196,23 @@ class AfterRun:
     run: RunCommand
     folder: Path
     ignored: Collection[tuple[str, str]] = ()
-    before_reconcile: Callable[[], None] = lambda: None
+    before_reconcile: Callable[[], None] = _do_nothing
     closes: bool = True
 
-    def end(self, ending: Ending = Ending()) -> tuple[RunEnd, Sequence[Look]]:  # noqa: B008
-        """Everything between the end of the command and the verdict, and all looks at the sandbox:
-        the first when the command had ended, the last when all had. ``ending`` is what the end of
+    def end(self, ending: Ending) -> Judgeable:
+        """Everything between the end of the command and the verdict. ``ending`` is what the end of
         the command has told: what it has told somebody the books need not say."""
         asked = self.asked
         looks = [look_at(self.sandbox, finish=not asked.follows)]
-        differed: Sequence[FindingRow] = ()
-        failed = ""
+        followed = Followed()
         if asked.follows:
-            differed, failed = self._follow(ending, looks)
+            followed = self._follow(ending, looks)
             looks.append(look_at(self.sandbox, finish=True))
-        last, money = looks[-1], RunMoney.of(looks[-1].money)
+        last = looks[-1]
+        money = RunMoney.of(last.money)
         read = _BooksRead()
         # Books after a nightly job that has failed would be judged as those of a shop that ran it.
-        if asked.books and not failed:
+        if asked.books and not followed.failed:
             read = self._read_books(ending, money)
         # The comparison above counts, not one that the shop's tests have made earlier.
         judged = [row for row in last.findings if row["finding"] not in COMPARED]
@@ -198,10 +221,10 @@ class AfterRun:
         end = RunEnd(
             money,
             [*judged, *read.compared],
-            differed=differed,
+            differed=followed.differed,
             rows=read.rows,
             states=asked.states,
-            failed=failed or read.failed,
+            failed=followed.failed or read.failed,
             unread=read.unread,
             broken=broken,
             ending=ending,
@@ -210,12 +233,12 @@ class AfterRun:
             is_due=not SETTLING.isdisjoint(last.due),
             is_settled=asked.settle is not None,
         )
-        return end, looks
+        return Judgeable(end, looks)
 
-    def _follow(self, ending: Ending, looks: list[Look]) -> tuple[Sequence[FindingRow], str]:
-        """Let time pass and the nightly job run, with a look between them: what the books and the
-        sandbox said differently before, by which a shop that heals is told from one that was right
-        all along; and what of the shop has failed."""
+    def _follow(self, ending: Ending, looks: list[Look]) -> Followed:
+        """Let time pass and the nightly job run, with a look between them. By what the books and
+        the sandbox said differently before, a shop that heals is told from one that was right all
+        along."""
         asked = self.asked
         differed: Sequence[FindingRow] = ()
         try:
@@ -233,8 +256,8 @@ class AfterRun:
                 self.before_reconcile()
                 self._printed("reconcile", asked.reconcile)
         except ShopFailed as problem:
-            return differed, str(problem)
-        return differed, ""
+            return Followed(differed, str(problem))
+        return Followed(differed)
 
     def _read_books(self, ending: Ending, money: RunMoney) -> _BooksRead:
         """Read the books for the last time, and compare them."""
@@ -244,13 +267,13 @@ class AfterRun:
             rows = self._rows_after(ending)
         except NoBooks as problem:
             return _BooksRead(unread=str(problem))
-        told, untold = _told(ending, money, rows)
+        told = _told(ending, money, rows)
         is_settled = self.asked.settle is not None
         try:
-            compared = self._compared([*rows, *told], is_settled=is_settled)
+            compared = self._compared([*rows, *told.rows], is_settled=is_settled)
         except ShopFailed as problem:
-            return _BooksRead(rows, untold=untold, failed=str(problem))
-        return _BooksRead(rows, compared, untold)
+            return _BooksRead(rows, untold=told.doubts, failed=str(problem))
+        return _BooksRead(rows, compared, told.doubts)
 
     def _refuse_money(self) -> None:
         """From now on the sandbox refuses to move money: a command that pays when its books are
@@ -270,14 +293,20 @@ class AfterRun:
 
     def _rows(self) -> list[ShopsRow]:
         """The rows of its books. Raises ``NoBooks``."""
-        url = self.asked.url
         try:
-            raw = self._printed("books", self.asked.books) if url is None else _fetched(url)
-            return [row for _, row in checked_rows(raw, self.asked.states)]
+            checked = checked_rows(self._raw_books(), self.asked.states)
+            return [row for _, row in checked]
         except BadRow as bad:
             raise NoBooks(f"--books: {bad}") from None
         except ShopFailed as problem:
             raise NoBooks(str(problem)) from None
+
+    def _raw_books(self) -> bytes:
+        """The books as the shop gives them, by its command or at their address. Raises
+        ``ShopFailed``."""
+        if self.asked.url is not None:
+            return _fetched(self.asked.url)
+        return self._printed("books", self.asked.books)
 
     def _compared(
         self, rows: Sequence[ShopsRow], *, is_settled: bool = False
@@ -301,36 +330,47 @@ class AfterRun:
         except OSError as problem:
             raise ShopFailed(f"--{option}: cannot run {argv[0]}: {problem.strerror}") from None
         with output.open("rb") as file:
+            # A byte more than books may have shows that they are too long.
             raw = file.read(LONGEST + 1)
         if ended.exit == 0:
             return raw
-        words = (errors.read_bytes() or raw).decode("utf-8", "replace").strip()
-        said = mask_printed(words[-_LONGEST_WORDS:])
-        raise ShopFailed(f"--{option}: {ended}: {said}" if said else f"--{option}: {ended}")
+        printed = errors.read_bytes() or raw
+        words = printed.decode("utf-8", "replace").strip()
+        how = f"--{option}: {ended}"
+        if words:
+            # What is cut in two is masked no more, so the cut comes long before.
+            how += f": {mask_printed(words[-_READ:])[-_LONGEST_WORDS:]}"
+        raise ShopFailed(how)
 
 
-def _told(
-    ending: Ending, money: RunMoney, rows: Sequence[ShopsRow]
-) -> tuple[Sequence[ShopsRow], Sequence[str]]:
-    """The rows that stand for what an end has told: that the shop does not know how these orders
-    ended; and what is still to be said of orders that the books lack, because it is not sure that
-    anybody was told."""
+class _Told(NamedTuple):
+    """What an end has told: ``rows`` say for the shop that it does not know how these orders ended;
+    ``doubts`` is what is still to be said of orders that the books lack, because it is not sure
+    that anybody was told."""
+
+    rows: Sequence[ShopsRow] = ()
+    doubts: Sequence[str] = ()
+
+
+def _told(ending: Ending, money: RunMoney, rows: Sequence[ShopsRow]) -> _Told:
+    """What an end has told of the orders that the shop's rows do not have."""
     unbooked = money.unbooked(rows)
     match ending.telling:
         case Telling.TOLD | Telling.ASSERTED:
             # A person knows of what the client could not know. What it could have known and did not
             # book is a difference all the same.
-            return money.untold(rows), ()
+            return _Told(money.untold(rows))
         case Telling.SAID:
             # Its words may name any of these orders: they are blamed for nothing, and doubted.
-            return [unknown_row(order) for order in unbooked], _unread_words(ending, unbooked)
+            unknown = [row for order in unbooked for row in unknown_rows(order)]
+            return _Told(unknown, _unread_words(ending, unbooked))
         case Telling.CRASHED:
             # Nobody was told. Money that has come is a difference of the books; a hold runs out by
             # itself, and pending money may fail, so they are doubts.
             not_come = [order for order in unbooked if not Figures.of(order).net]
-            return (), [f"{money_of(order)}, its books do not know" for order in not_come]
+            return _Told((), [f"{money_of(order)}, its books do not know" for order in not_come])
         case Telling.CONTENT:
-            return (), ()
+            return _Told()
 
 
 def _unread_words(ending: Ending, unbooked: Sequence[OrderRow]) -> list[str]:
@@ -346,7 +386,9 @@ def _fetched(url: str) -> bytes:
     ``ShopFailed`` when it answers anything but 200, or too late."""
     import httpx
 
-    raw, end = b"", time.monotonic() + _ANSWER_SECONDS
+    raw = b""
+    # The timeout of httpx is that of each part: one that comes byte by byte would never pass it.
+    end = time.monotonic() + _ANSWER_SECONDS
     try:
         with httpx.stream("GET", url, timeout=_ANSWER_SECONDS, trust_env=False) as answer:
             if answer.status_code != HTTPStatus.OK:

@@ -49,7 +49,9 @@ class Ended:
     seconds: float
 
     def __str__(self) -> str:
-        return "not done in time" if self.exit is None else f"exit code {self.exit}"
+        if self.exit is None:
+            return "not done in time"
+        return f"exit code {self.exit}"
 
 
 class Interrupted(Exception):
@@ -107,6 +109,10 @@ class Running:
         return found
 
 
+def _do_nothing(running: Running) -> None:
+    """What goes on beside a command where nothing has to."""
+
+
 class _Way(TypedDict):
     """How a command is run (``Commands.run``)."""
 
@@ -136,7 +142,7 @@ class Commands:
         timeout: float,
         *,
         errors: Path | None = None,
-        beside: Callable[[Running], None] = lambda running: None,
+        beside: Callable[[Running], None] = _do_nothing,
     ) -> Iterator[Ended]:
         """Run a command to its end, or for ``timeout`` seconds; what it started goes on until the
         block is left. Its output goes to a file, what it writes to standard error too unless there
@@ -152,11 +158,14 @@ class Commands:
         patience.start()
         try:
             beside(running)
-            code = running.process.wait()
+            code: int | None = running.process.wait()
             # What it left running must not be ended for the time that the judging takes.
             patience.cancel()
             self._check()
-            yield Ended(None if running.was_ended else code, time.monotonic() - began)
+            if running.was_ended:
+                # The code is that of its end by force.
+                code = None
+            yield Ended(code, time.monotonic() - began)
         finally:
             patience.cancel()
             # Also what it has left running, though it ended by itself.

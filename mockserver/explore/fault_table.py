@@ -166,7 +166,8 @@ def faults_of(chosen: str | None) -> list[Fault]:
     if chosen is None:
         return usual
     taken_away, named = set[str](), list[Fault]()
-    for word in (part.strip() for part in chosen.split(",")):
+    for word in chosen.split(","):
+        word = word.strip()
         if word.startswith("-"):
             taken_away.add(fault(word.removeprefix("-")).name)
         elif word == "all":
@@ -227,6 +228,7 @@ def _called(call: str, points: Sequence[InjectionPoint], *, has_struck: bool) ->
             f"got '{call[:60]}', which the command does not make{nearest(call, known)}; its "
             f"calls: {calls}"
         )
+    # Whether it sends webhooks no run has shown: so faults of webhooks may be named for it.
     return InjectionPoint(op, int(nth), notifies=True)
 
 

@@ -22,6 +22,7 @@ from typing import Any
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import record
 from mockserver.explore.command import Ended
+from mockserver.explore.failures import PointRow
 from mockserver.explore.fault_table import SEED, name_of
 from mockserver.explore.run_answers import FindingRow
 from mockserver.explore.verdicts import Verdict
@@ -44,7 +45,7 @@ class Cell:
     seconds: float
     findings: Sequence[FindingRow]
     timeline: str
-    calls: Sequence[tuple[Any, ...]]
+    calls: Sequence[PointRow]
     scenario: str = ""
     output: str = ""
     money: Sequence[str] = ()
@@ -64,7 +65,9 @@ class Cell:
     @property
     def seed(self) -> int:
         """The seed of a run of a swarm, else 0."""
-        return int(self.file.removeprefix(SEED)) if self.is_drawn else 0
+        if not self.is_drawn:
+            return 0
+        return int(self.file.removeprefix(SEED))
 
     @property
     def is_single(self) -> bool:
@@ -118,15 +121,20 @@ class Before:
 
     def verdict(self, name: str) -> Verdict | None:
         """What a cell was; None for one that was not tried."""
-        row = self.cells.get(name)
-        return None if row is None else Verdict(row["verdict"])
+        if name not in self.cells:
+            return None
+        return Verdict(self.cells[name]["verdict"])
 
     def words(self, name: str) -> str:
         """How a cell ended and what was found, in words."""
         row = self.cells[name]
-        ending = f"{row['verdict']}, {Ended(row.get('exit'), 0)}"
-        told = [*row.get("findings", ()), *row.get("money", ())]
-        return f"{ending}: {', '.join(map(str, told))}" if told else ending
+        # Only the code is asked for: the report has no seconds that say how it ended.
+        ended = Ended(row.get("exit"), seconds=0)
+        words = f"{row['verdict']}, {ended}"
+        reasons = [*row.get("findings", ()), *row.get("money", ())]
+        if reasons:
+            words += f": {', '.join(map(str, reasons))}"
+        return words
 
 
 CELLS = "cells.jsonl"
@@ -158,6 +166,7 @@ class ExplorationFolder:
             "client timeout": client_timeout,
         }
         if serve:
+            # Only then: folders of earlier versions, which had no such options, go on as they are.
             self._head["server"] = list(serve)
 
     @contextmanager
@@ -180,14 +189,17 @@ class ExplorationFolder:
             os.close(handle)
 
     def scenario_of(self, cell: Cell) -> Path | None:
-        """The file that reproduces a cell."""
-        return self.folder / f"{cell.file}.yaml" if cell.scenario else None
+        """The file that reproduces a cell; None for one that survived."""
+        if not cell.scenario:
+            return None
+        return self.folder / f"{cell.file}.yaml"
 
     def begin(self) -> None:
         """Begin anew: what the last exploration kept here goes. Its files would be taken for what
         this one has found."""
         if self._cells.exists():
-            self._remove(self._read()[1])
+            _, cells = self._read()
+            self._remove(cells)
         self._cells.write_text(_line(self._head), "utf-8")
 
     def resume(self) -> list[Cell]:
@@ -196,6 +208,7 @@ class ExplorationFolder:
             self.begin()
             return []
         head, cells = self._read()
+        # Also what only one of both has: without --scenario there is no ``server``.
         for name in dict.fromkeys((*self._head, *head)):
             had, wanted = head.get(name), self._head.get(name)
             if had != wanted:
@@ -221,7 +234,8 @@ class ExplorationFolder:
         # Of a run that was made smaller the last line counts.
         left = {cell.file: cell for cell in cells if cell.file not in gone}
         ordered = sorted(left.values(), key=lambda cell: (cell.seed, cell.file))
-        self._cells.write_text("".join(map(_line, (head, *map(asdict, ordered)))), "utf-8")
+        rows = [head, *(asdict(cell) for cell in ordered)]
+        self._cells.write_text("".join(map(_line, rows)), "utf-8")
 
     def _remove(self, cells: Iterable[Cell]) -> None:
         """Remove the scenario and the output of cells; other files of the folder stay."""
@@ -238,16 +252,24 @@ class ExplorationFolder:
             self._cells.write_text("".join(lines), "utf-8")
         try:
             head, *rows = [json.loads(line) for line in lines]
-            cells = [Cell(**{**row, "verdict": Verdict(row["verdict"])}) for row in rows]
-            # Names of files are removed by them: none may lead out of the folder.
-            leads_out = any(Path(cell.file).name != cell.file for cell in cells)
-            if not isinstance(head, dict) or leads_out:
-                raise ValueError
+            if not isinstance(head, dict):
+                raise TypeError
+            cells = [_cell_of(row) for row in rows]
         except (ValueError, TypeError, KeyError):
             raise OtherExploration(
                 f"{self._cells} is not a file of an exploration; remove it or choose another --out"
             ) from None
         return head, cells
+
+
+def _cell_of(row: Mapping[str, Any]) -> Cell:
+    """The cell of a line. Raises ``ValueError``, ``TypeError`` or ``KeyError`` for anything
+    else."""
+    cell = Cell(**{**row, "verdict": Verdict(row["verdict"])})
+    if Path(cell.file).name != cell.file:
+        # Files are removed by that name: it must not lead out of the folder.
+        raise ValueError
+    return cell
 
 
 def _line(value: object) -> str:

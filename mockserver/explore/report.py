@@ -386,9 +386,12 @@ def _compared_with_before(made: Exploration) -> Iterator[str]:
     better = worse = 0
     for cell in made.cells:
         was = made.was(cell)
-        if was is not None:
-            better += cell.verdict.rank < was.rank
-            worse += cell.verdict.rank > was.rank
+        if was is None:
+            continue
+        if cell.verdict.rank < was.rank:
+            better += 1
+        elif cell.verdict.rank > was.rank:
+            worse += 1
     yield f"compared with {made.before.file}: {better} better, {worse} worse"
 
 

@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum, auto
+from typing import NamedTuple
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.shop_rows import Claim
@@ -100,57 +101,51 @@ def beside_usual(end: RunEnd, reference: Reference, *, fault_moves_money: bool) 
 
 def _shown_by_usual(row: FindingRow, end: RunEnd, reference: Reference) -> _Review:
     """What the run without a fault shows of a finding."""
-    name, usual, shared = row["finding"], reference.money, reference.shared
+    name = row["finding"]
     if name == "webhook-not-deduplicated":
         # Equal parcels of one order are captured alike, each upon its own event.
-        did_more = bool(end.differing) or _has_more_operations(row, end, reference)
-        return _Review.WRONG if did_more else _Review.RIGHT
-    if usual is None:
+        if end.differing or _has_more_operations(row, end, reference):
+            return _Review.WRONG
+        return _Review.RIGHT
+    if reference.money is None:
         return _Review.NOTHING
+    orders = list(_orders_about(row["about"], reference.money, end.money, reference.shared))
     if name in _PAID_AGAIN and row.get("informed"):
-        has_more = _has_more_money(row["about"], usual, end.money, shared)
-        return _Review.WRONG if has_more else _Review.RIGHT
-    if name == "double-refund":
+        # A client that knew of its first payment may have meant the second.
+        if any(order.has_more_money for order in orders):
+            return _Review.WRONG
+        return _Review.RIGHT
+    if name == "double-refund" and not any(order.has_given_back_more for order in orders):
         # Two items of one price are refunded alike, and the answer of the first may be lost.
-        gave_more = _has_given_back_more(row["about"], usual, end.money, shared)
-        return _Review.NOTHING if gave_more else _Review.RIGHT
-    if name == "paid-beside-pending":
-        # It keeps its severity: as long as the first payment may fail nothing is lost.
-        may_have_more = _may_have_more(row["about"], usual, end.money, shared)
-        return _Review.NOTHING if may_have_more else _Review.RIGHT
+        return _Review.RIGHT
+    if name == "paid-beside-pending" and not any(order.may_have_more for order in orders):
+        # Otherwise it keeps its severity: as long as the first payment may fail nothing is lost.
+        return _Review.RIGHT
     return _Review.NOTHING
 
 
-def _has_more_money(
-    about: Mapping[str, str], usual: RunMoney, run: RunMoney, shared: Collection[str]
-) -> bool:
-    """Whether the order of a charge or a subscription, or any where that is not known, has more
-    money, or had more at once, than in the run without a fault."""
-    return any(
-        net_kept(now.figures) > net_kept(before.figures) or now.peak > before.peak
-        for before, now in _orders_about(about, usual, run, shared)
-    )
+class _OrderBeside(NamedTuple):
+    """The money of an order in the run without a fault (``usual``), and in the run that is looked
+    at (``now``)."""
 
+    usual: PlaceMoney
+    now: PlaceMoney
 
-def _has_given_back_more(
-    about: Mapping[str, str], usual: RunMoney, run: RunMoney, shared: Collection[str]
-) -> bool:
-    """Whether more of such an order was given back, or is on its way back, than without a fault."""
-    return any(
-        given_back(now.figures) > given_back(before.figures)
-        for before, now in _orders_about(about, usual, run, shared)
-    )
+    @property
+    def has_more_money(self) -> bool:
+        """Whether it has more money, or had more at once."""
+        usual, now = self.usual, self.now
+        return net_kept(now.figures) > net_kept(usual.figures) or now.peak > usual.peak
 
+    @property
+    def has_given_back_more(self) -> bool:
+        """Whether more of it was given back, or is on its way back."""
+        return given_back(self.now.figures) > given_back(self.usual.figures)
 
-def _may_have_more(
-    about: Mapping[str, str], usual: RunMoney, run: RunMoney, shared: Collection[str]
-) -> bool:
-    """Whether such an order has more money than in the run without a fault, or will have it when
-    all comes that may still come."""
-    return any(
-        _all_told(now.figures) > _all_told(before.figures)
-        for before, now in _orders_about(about, usual, run, shared)
-    )
+    @property
+    def may_have_more(self) -> bool:
+        """Whether it has more money, or will have it when all comes that may still come."""
+        return _all_told(self.now.figures) > _all_told(self.usual.figures)
 
 
 def _all_told(figures: Figures) -> Decimal:
@@ -160,26 +155,27 @@ def _all_told(figures: Figures) -> Decimal:
 
 def _orders_about(
     about: Mapping[str, str], usual: RunMoney, run: RunMoney, shared: Collection[str]
-) -> Iterator[tuple[PlaceMoney, PlaceMoney]]:
-    """The money of each order that a finding may be about, in the run without a fault and in this
-    one. An order that comes again under no known name is the total of its currency."""
+) -> Iterator[_OrderBeside]:
+    """The orders that a finding may be about: that of its charge or subscription, or any where
+    neither is known. An order that comes again under no known name is the total of its currency."""
     before, after = usual.by_place(shared, usual.length), run.by_place(shared, usual.length)
     subject = {value for kind, value in about.items() if kind in ("charge", "subscription")}
     for order in run.orders:
         if subject and subject.isdisjoint(value for _, value in keys_of(order)):
             continue
         place = place_of(order, shared)
-        yield before.get(place, PlaceMoney()), after[place]
+        yield _OrderBeside(before.get(place, PlaceMoney()), after[place])
 
 
 def _has_more_operations(row: FindingRow, end: RunEnd, reference: Reference) -> bool:
     """Whether an operation of which a finding tells was asked for more often than without a
     fault."""
+    # A line of evidence begins with the operation of its request.
     words = {line["line"].partition(" ")[0] for line in row["evidence"]}
-    return any(
-        end.operations.get(op, 0) > reference.operations.get(op, 0)
-        for op in words & OPERATIONS.keys()
-    )
+    for op in words & OPERATIONS.keys():
+        if end.operations.get(op, 0) > reference.operations.get(op, 0):
+            return True
+    return False
 
 
 def beside_shop(end: RunEnd, printed: bytes, last_entry: int) -> RunEnd:
@@ -203,9 +199,11 @@ def beside_fault(end: RunEnd, faults: Iterable[str], *, of_two: bool) -> RunEnd:
     left = []
     for row in end.findings:
         name = row["finding"]
-        is_of_one = of_two and name not in COMPARED
-        if row["severity"] != "warning" or not (is_of_one or name in brought):
-            left.append(row)
+        judges_one_client = name not in COMPARED
+        is_left_out = name in brought or (of_two and judges_one_client)
+        if row["severity"] == "warning" and is_left_out:
+            continue
+        left.append(row)
     return replace(end, findings=left)
 
 
@@ -259,7 +257,11 @@ def _is_of_two_commands(row: FindingRow, last_entry: int) -> bool:
     """Whether the call that came too early was made after the command had ended, by another one
     that nobody has asked to wait."""
     entries = [line["entry"] for line in row["evidence"] if line["entry"]]
-    return row["count"] == 1 and bool(entries) and entries[0] <= last_entry < entries[-1]
+    if not entries or row["count"] > 1:
+        # Of several only one is told, and another may be of the command alone.
+        return False
+    first, last = entries[0], entries[-1]
+    return first <= last_entry < last
 
 
 def _had_nobody_to_hear(row: FindingRow) -> bool:

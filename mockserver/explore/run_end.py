@@ -19,9 +19,9 @@ from mockserver.books import shop_rows
 from mockserver.books.comparison import COMPARED
 from mockserver.books.shop_rows import Claim, ShopRow
 from mockserver.domain.figures import Figures, OrderKey
-from mockserver.domain.record import record
+from mockserver.domain.record import record, replace
 from mockserver.explore.run_answers import CallRow, FindingRow, OrderRow
-from mockserver.explore.run_money import RunMoney, ShopsRow, first_difference, keys_of
+from mockserver.explore.run_money import RunMoney, ShopsRow, first_difference, keys_of, shown_key
 from mockserver.explore.telling import Ending
 from mockserver.scenario.operations import MONEY
 
@@ -104,9 +104,11 @@ class RunEnd:
                 yield order, claims
 
     def _read_rows(self) -> Iterator[ShopRow]:
-        """The shop's rows at the end, with the shop's own states in known words."""
+        """The shop's rows at the end, with the shop's own states in known words, and orders named
+        as the sandbox shows them."""
         for row in self.rows:
-            yield shop_rows.read_row(row, self.states)
+            read = shop_rows.read_row(row, self.states)
+            yield replace(read, key=shown_key(read.key))
 
 
 def _conclusion_of(row: ShopRow) -> Claim | None:

@@ -91,8 +91,11 @@ class RunMoney:
 
     @property
     def _began(self) -> Micros:
-        added = (parse_instant(charge["added"]) for row in self.orders for charge in row["charges"])
-        return min(added, default=0)
+        """When its first charge was made; 0 where there is none, and nothing to compare."""
+        instants = [
+            parse_instant(charge["added"]) for order in self.orders for charge in order["charges"]
+        ]
+        return min(instants, default=0)
 
     @property
     def length(self) -> Micros:
@@ -111,8 +114,7 @@ class RunMoney:
         unseen = []
         for row in rows:
             key = key_of(row)
-            # The sandbox masks an order number that could be a card's; the shop does not.
-            if key is None or (key[0], mask_text(key[1])) not in seen:
+            if key is None or key not in seen:
                 unseen.append(row)
         return unseen
 
@@ -123,12 +125,14 @@ class RunMoney:
         known = {key_of(row) for row in rows}
         untold = []
         for order in self.orders:
-            is_in_doubt = any(
-                charge["in_doubt"] and ("charge", charge["chargeId"]) not in known
+            in_doubt = {
+                OrderKey("charge", charge["chargeId"])
                 for charge in order["charges"]
-            )
-            if is_in_doubt and _own_key(order) not in known:
-                untold.append(unknown_row(order))
+                if charge["in_doubt"]
+            }
+            # A shop may have booked the one charge of an order and not the other.
+            if in_doubt - known and _own_key(order) not in known:
+                untold += unknown_rows(order, known)
         return untold
 
     def unbooked(self, rows: Iterable[ShopsRow]) -> list[OrderRow]:
@@ -157,6 +161,7 @@ class RunMoney:
         until = self._began + length
         for order in self.orders:
             figures, peak = _taken_until(until, order), Decimal(str(order["peak"]))
+            # A set: an order that is compared in the total alone must not be counted twice in it.
             for place in {place_of(order, shared), Place("", order["currency"])}:
                 before = found.get(place, _NO_MONEY)
                 found[place] = PlaceMoney(before.figures + figures, before.peak + peak)
@@ -176,13 +181,18 @@ def _taken_until(until: Micros, order: OrderRow) -> Figures:
     """The figures of an order; of a subscription those of its payments until then."""
     if order["subscription"] is None:
         return Figures.of(order)
-    in_time = [one for one in order["charges"] if parse_instant(one["added"]) <= until]
+    in_time = [charge for charge in order["charges"] if parse_instant(charge["added"]) <= until]
     return sum(map(Figures.of, in_time), Figures())
 
 
 def _made_after(after: int, order: OrderRow) -> OrderRow:
     """An order with those of its charges that were made after a journal entry."""
-    charges = [one for one in order["charges"] if one["journal"] and one["journal"][0] > after]
+    charges = []
+    for charge in order["charges"]:
+        requests = charge["journal"]
+        # A charge whose requests the journal has dropped is older than what it holds.
+        if requests and requests[0] > after:
+            charges.append(charge)
     if len(charges) == len(order["charges"]):
         return order
     figures = sum(map(Figures.of, charges), Figures())
@@ -210,26 +220,42 @@ def keys_of(order: OrderRow) -> Iterator[OrderKey]:
 
 
 def key_of(row: ShopsRow) -> OrderKey | None:
-    """What a row of a shop's books is about; None where it does not say."""
+    """What a row of a shop's books is about, as the sandbox shows it; None where it does not
+    say."""
     found = shop_rows.key_of(row)
     if found is None:
         return None
     kind, value = found
-    return OrderKey(kind, str(value))
+    return shown_key(OrderKey(kind, str(value)))
 
 
-def unknown_row(order: OrderRow) -> ShopsRow:
-    """The row of a shop's books that says of an order that the shop does not know: of such an order
-    nothing that the sandbox knows is a difference."""
-    kind, value = _own_key(order)
-    return {kind: value, "currency": order["currency"], "state": "unknown"}
+def shown_key(key: OrderKey) -> OrderKey:
+    """A key of a shop's books as the sandbox shows it: it masks an order number that could be a
+    card's, as some of 13 digits and more could; the shop does not."""
+    return OrderKey(key.kind, mask_text(key.name))
+
+
+def unknown_rows(
+    order: OrderRow, known: Collection[OrderKey | None] = frozenset()
+) -> list[ShopsRow]:
+    """The rows of a shop's books that say of an order that the shop does not know: of such an order
+    nothing that the sandbox knows is a difference. ``known`` is what its books have rows of."""
+    keys = [_own_key(order)]
+    if keys[0].kind == "reference" and "*" in keys[0].name:
+        # It may be masked, and the sandbox would not find it by that: so its charges are named.
+        of_charges = [OrderKey("charge", charge["chargeId"]) for charge in order["charges"]]
+        keys = [key for key in of_charges if key not in known]
+    return [{kind: name, "currency": order["currency"], "state": "unknown"} for kind, name in keys]
 
 
 def money_of(order: OrderRow) -> str:
     """What of an order's money was taken, held and is pending, in words."""
-    figures, currency = Figures.of(order), order["currency"]
+    figures = Figures.of(order)
     amounts = {"taken": figures.net, "held": figures.held, "pending": figures.pending}
-    words = [f"{money_text(amount, currency)} {how}" for how, amount in amounts.items() if amount]
+    words = []
+    for how, amount in amounts.items():
+        if amount:
+            words.append(f"{money_text(amount, order['currency'])} {how}")
     _, name = _own_key(order)
     return f"{' and '.join(words)} for {name}"
 
@@ -278,12 +304,18 @@ def money_differences(
         if usual_currencies and place.currency not in usual_currencies:
             # Money in another currency may be the same money: only the shop's books can say.
             difference = replace(difference, is_harm=False)
-        # What differs in an order differs in the total too, and is told once. A total shows more
-        # where no order differs, or where harm was done to orders that cannot be found again.
-        shows_more = difference.is_harm and not any(one.is_harm for one in found)
-        if not place.is_total or not found or shows_more:
+        if not place.is_total or _shows_more(difference, found):
             found.append(difference)
     return found
+
+
+def _shows_more(total: MoneyDifference, of_orders: Sequence[MoneyDifference]) -> bool:
+    """Whether the difference of a total shows more than those of its orders, which differ in it
+    too, and are told once: where no order differs, or where harm was done to orders that cannot be
+    found again."""
+    if not of_orders:
+        return True
+    return total.is_harm and not any(difference.is_harm for difference in of_orders)
 
 
 def _orders_first(places: Iterable[Place]) -> list[Place]:
@@ -304,12 +336,16 @@ class _Compared:
         """The worst that differs, if anything does: what was lost for sure before what may be
         right. ``is_refund_in_doubt``: the client does not know whether one of its refunds was made;
         one that it knows to be refused it may have told its customer."""
-        harm = self._taken_more() or self._held_more() or self._given_back_more()
-        if not harm and is_refund_in_doubt:
-            harm = self._refund_lost()
-        if harm:
-            return MoneyDifference(True, harm)
-        return self.transferred_more() or self._elsewhere()
+        harm = [self._taken_more(), self._held_more(), self._given_back_more()]
+        if is_refund_in_doubt:
+            harm.append(self._refund_lost())
+        for words in harm:
+            if words:
+                return MoneyDifference(True, words)
+        transferred = self.transferred_more()
+        if transferred is not None:
+            return transferred
+        return self._elsewhere()
 
     def _text(self, amount: Decimal) -> str:
         return money_text(amount, self.place.currency)
@@ -318,11 +354,14 @@ class _Compared:
         """In words, that the merchant keeps more than without the fault. Where nothing new was
         taken less was given back, which may be right."""
         usual, now = self.usual, self.now
-        has_taken_more = now.captured > usual.captured or exposure_kept(now) > self.usual_peak
-        if net_kept(now) <= net_kept(usual) or not has_taken_more:
+        if net_kept(now) <= net_kept(usual):
             return ""
-        price = self._text(max(net_kept(usual), exposure_kept(usual)))
-        return f"customer paid {self._text(net_kept(now))} for {self.place.name} of {price}"
+        if now.captured <= usual.captured and exposure_kept(now) <= self.usual_peak:
+            return ""
+        # Without the fault a part of the price may still be held or pending at the end.
+        price = max(net_kept(usual), exposure_kept(usual))
+        paid = self._text(net_kept(now))
+        return f"customer paid {paid} for {self.place.name} of {self._text(price)}"
 
     def _held_more(self) -> str:
         """In words, that the customer misses more at once than ever without the fault."""
@@ -336,14 +375,15 @@ class _Compared:
         """In words, that a refund was made again. A refund where none was meant is how a client
         makes good what it cannot deliver; and who has taken more may give more back."""
         usual, now = self.usual, self.now
-        if not usual.refunded or now.refunded <= usual.refunded or now.captured > usual.captured:
+        is_again = bool(usual.refunded) and now.refunded > usual.refunded
+        if not is_again or now.captured > usual.captured:
             return ""
         back, meant = self._text(now.refunded), self._text(usual.refunded)
         return f"{back} of {self.place.name} were given back, {meant} were meant"
 
     def _refund_lost(self) -> str:
         """In words, that a refund in doubt has not happened: the client took it for made."""
-        if self.now.refunded + self.now.refunding >= self.usual.refunded:
+        if given_back(self.now) >= self.usual.refunded:
             return ""
         meant = self._text(self.usual.refunded)
         return f"the refund of {meant} of {self.place.name} was not made; nobody looked"
@@ -368,11 +408,10 @@ class _Compared:
             "pending": (usual.pending, now.pending),
             "transferred": (usual.transferred, now.transferred),
         }
-        changes = [
-            f"{what} {self._text(after)} instead of {self._text(before)}"
-            for what, (before, after) in amounts.items()
-            if before != after
-        ]
+        changes = []
+        for what, (before, after) in amounts.items():
+            if before != after:
+                changes.append(f"{what} {self._text(after)} instead of {self._text(before)}")
         if not changes:
             return None
         return MoneyDifference(False, f"{self.place.name}: {', '.join(changes)}")
@@ -397,12 +436,14 @@ def given_back_less(base: RunMoney, run: RunMoney, paid: Collection[str]) -> lis
     was taken: a refund that was refused may be told to its customer, or be forgotten."""
     before = base.by_place(paid, base.length)
     less = []
-    for place, now in run.by_place(paid, base.length).items():
-        usual = before.get(place, _NO_MONEY).figures
-        meant, back = usual.refunded, given_back(now.figures)
-        if not place.is_total and back < meant and now.figures.captured >= usual.captured:
-            given = f"{money_text(back, place.currency)} of {place.name} were given back"
-            less.append(f"{given}, {money_text(meant, place.currency)} were meant")
+    for place, money in run.by_place(paid, base.length).items():
+        if place.is_total:
+            continue
+        usual, now = before.get(place, _NO_MONEY).figures, money.figures
+        if given_back(now) < usual.refunded and now.captured >= usual.captured:
+            back = money_text(given_back(now), place.currency)
+            meant = money_text(usual.refunded, place.currency)
+            less.append(f"{back} of {place.name} were given back, {meant} were meant")
     return less
 
 
@@ -412,7 +453,7 @@ def first_difference(
     """Where two runs without a fault moved different money, in words; empty where they did not."""
     before, after = first.by_place(shared, length), second.by_place(shared, length)
     for place in _orders_first((*before, *after)):
-        had, has = (money.get(place, _NO_MONEY).figures for money in (before, after))
+        had, has = before.get(place, _NO_MONEY).figures, after.get(place, _NO_MONEY).figures
         if had != has:
             currency = place.currency
             return f"{place.name}: {had.in_words(currency)}, then {has.in_words(currency)}"
@@ -425,21 +466,24 @@ def invariants_of(
     """Sentences for the scenario of a run that do not hold when it takes more than the run without
     a fault: so that the file alone, replayed later or by another, comes to the same verdict. With
     the shop's books only of what these cannot say."""
-    times = Counter(row["reference"] for row in money.orders)
+    currencies = Counter(order["reference"] for order in money.orders)
     lines = []
-    for row in money.orders:
-        order, figures = row["reference"], Figures.of(row)
-        if order is None or order not in shared:
+    for order in money.orders:
+        reference, figures = order["reference"], Figures.of(order)
+        if reference is None or reference not in shared:
             continue
         # A sentence has no currency and no escapes: what it cannot say of one order is left out.
-        if times[order] != 1 or {'"', "\\"} & set(order):
+        can_be_said = currencies[reference] == 1 and {'"', "\\"}.isdisjoint(reference)
+        if not can_be_said:
             continue
         net = number_text(figures.net)
         if figures.transferred:
+            # The share of a higher price is higher too.
             sent = number_text(figures.transferred)
-            lines.append(f'transferred("{order}") <= {sent} or net("{order}") > {net}')
+            lines.append(f'transferred("{reference}") <= {sent} or net("{reference}") > {net}')
         if not has_books:
-            lines.append(f'net("{order}") <= {net}')
-        if figures.refunded and not has_books:
-            lines.append(f'refunded("{order}") <= {number_text(figures.refunded)}')
+            lines.append(f'net("{reference}") <= {net}')
+            if figures.refunded:
+                refunded = number_text(figures.refunded)
+                lines.append(f'refunded("{reference}") <= {refunded}')
     return lines

@@ -14,7 +14,7 @@ reported as a doubt.
 import re
 from collections.abc import Collection, Sequence
 from enum import StrEnum
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 
 from mockserver.domain.masking import mask_printed
@@ -127,7 +127,9 @@ def _crash_in(code: int, text: str) -> str:
         return exception
     if not text:
         return f"exit code {code}, and not a word"
-    return _last_line(text) if code == _PHP_CRASH else ""
+    if code == _PHP_CRASH:
+        return _last_line(text)
+    return ""
 
 
 def is_test_runner(argv: Sequence[str]) -> bool:
@@ -161,15 +163,21 @@ def _python_exception_in(text: str) -> str:
     if not traces:
         return ""
     lines = text[traces[-1].end() :].splitlines()
-    # The lines of a trace are indented; the first that is not tells what was raised.
-    places = [place for place, line in enumerate(lines) if line and not line[0].isspace()]
-    if not places:
+    # The first line behind those of the trace tells what was raised.
+    told = list(dropwhile(_is_of_trace, lines))
+    if not told:
         return ""
-    raised, *after = lines[places[0] :]
-    # Who prints a trace and goes on to say something has caught it.
-    said = [line for line in after if line.strip()]
-    is_last_word = all(line.startswith(_GOES_ON) for line in said)
-    return _shown(raised) if is_last_word else ""
+    raised, *after = told
+    for line in after:
+        if line.strip() and not line.startswith(_GOES_ON):
+            # Who prints a trace and goes on to say something has caught it.
+            return ""
+    return _shown(raised)
+
+
+def _is_of_trace(line: str) -> bool:
+    """Whether a line belongs to a trace of Python, which indents its lines."""
+    return not line or line[0].isspace()
 
 
 def _thrown_in(text: str) -> str:
@@ -178,13 +186,18 @@ def _thrown_in(text: str) -> str:
     for before, line in pairwise(lines):
         if _FRAME.match(line) and not _FRAME.match(before):
             return before
-    return lines[-2] if len(lines) > 1 else lines[-1]
+    if len(lines) == 1:
+        return lines[0]
+    # The last line of all is the version of Node.
+    return lines[-2]
 
 
 def _last_line(text: str) -> str:
     """What a command said at last, which is why it ended."""
     lines = [line for line in text.splitlines() if line.strip()]
-    return _shown(lines[-1]) if lines else ""
+    if not lines:
+        return ""
+    return _shown(lines[-1])
 
 
 def _shown(line: str) -> str:

@@ -38,6 +38,7 @@ from mockserver.explore.command import Commands, Ended, Running
 from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.run_answers import CallRow, EntryRow
 from mockserver.explore.run_end import RunEnd, operations_of
+from mockserver.explore.run_money import shown_key
 from mockserver.explore.scenario_data import outcomes_of, part_of
 from mockserver.explore.telling import ending_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
@@ -240,6 +241,9 @@ class Observed:
 STILL_SECONDS = 0.3
 """A second run that calls nothing for so long stands still: it waits for the first."""
 
+_LOOK_AGAIN = 0.02
+"""Seconds between two looks at a second run."""
+
 _GONE = "1s"
 """How long the connections of a killed command may take to end."""
 
@@ -267,9 +271,9 @@ def invented_orders(scenario: Mapping[str, object]) -> set[OrderKey]:
             orders |= {OrderKey("reference", NO_ORDER), OrderKey("charge", NO_CHARGE)}
         edit = part_of(webhook, "edit")
         if "data.reference" in edit:
-            orders.add(OrderKey("reference", str(edit["data.reference"])))
+            orders.add(shown_key(OrderKey("reference", str(edit["data.reference"]))))
         if "data.chargeId" in edit:
-            orders.add(OrderKey("charge", str(edit["data.chargeId"])))
+            orders.add(shown_key(OrderKey("charge", str(edit["data.chargeId"]))))
     return orders
 
 
@@ -300,15 +304,17 @@ class HeldRun:
         """Wait until the call is held, and act."""
         if self.until is None:
             return
-        began, self.why_not = time.monotonic(), "nothing was held before the command had ended"
+        began = time.monotonic()
+        self.why_not = "nothing was held before the command had ended"
         # The command may end without the call: so each question is short, and comes again.
         while running.process.poll() is None:
-            if self._look(until="held", timeout="20ms")["held"]:
-                if self.until == "all":
-                    self._kill(running)
-                else:
-                    self._run_twice(time.monotonic() - began)
-                return
+            if not self._look(until="held", timeout="20ms")["held"]:
+                continue
+            if self.until == "all":
+                self._kill(running)
+            else:
+                self._run_twice(time.monotonic() - began)
+            return
 
     @property
     def was_killed(self) -> bool:
@@ -346,11 +352,11 @@ class HeldRun:
         """Kill the command, and make sure that nothing of it lives on: what still calls after the
         crash would do what a dead machine cannot."""
         running.kill()
-        hold, self.why_not = self._look(until="gone", timeout=_GONE), ""
-        left = hold["underWay"]
-        if left:
+        hold = self._look(until="gone", timeout=_GONE)
+        self.why_not = ""
+        if hold["underWay"]:
             self.why_not = (
-                f"{left} of its connections had not ended {_GONE} after it was killed: "
+                f"{hold['underWay']} of its connections had not ended {_GONE} after it was killed: "
                 "it calls from elsewhere"
             )
         elif not hold["all"]:
@@ -374,14 +380,19 @@ class HeldRun:
         """Wait until the second run has ended, is held too or stands still: then it waits for the
         first, as for a lock, and would do so for ever. Until its first call it may take longer than
         the first run has ``took`` to come where it is held."""
-        calls, end = self._look()["calls"], time.monotonic() + STILL_SECONDS + 3 * took
-        while not wait([other], timeout=0.02).done and time.monotonic() < end:
+        calls = self._look()["calls"]
+        end = time.monotonic() + STILL_SECONDS + 3 * took
+        while not wait([other], timeout=_LOOK_AGAIN).done:
+            if time.monotonic() >= end:
+                # It stands still.
+                return
             hold = self._look()
             if hold["held"] > 1:
                 return
             if hold["calls"] != calls:
                 # It goes on: it stands still when nothing more has come for so long.
-                calls, end = hold["calls"], time.monotonic() + STILL_SECONDS
+                calls = hold["calls"]
+                end = time.monotonic() + STILL_SECONDS
 
 
 @record

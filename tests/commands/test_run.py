@@ -93,6 +93,19 @@ def test_what_it_ends_with_and_says(
 
 
 @pytest.mark.parametrize(
+    ("after_number", "said"), [(390, "****1111 xx"), (300, ": 4111********1111 xx")]
+)
+def test_a_card_number_is_masked_wherever_the_words_of_the_books_are_cut(
+    run: Run, after_number: int, said: str
+) -> None:
+    words = f"4111111111111111 {'x' * after_number}"
+    done = run("--books", f"sh -c 'echo {words} >&2; exit 1'", program="pay()")
+    assert "--books: exit code 1: " in done.stderr
+    assert said in done.stderr
+    assert "111111111" not in done.stderr
+
+
+@pytest.mark.parametrize(
     ("options", "program"),
     [
         (("--scenario", "lost.yaml"), "try:\n    pay()\nexcept OSError:\n    " "call(path='/charge?Reference=order-1')\n"),

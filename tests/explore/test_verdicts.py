@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from mockserver.books.shop_rows import Claim
 from mockserver.explore.review import (
     beside_fault,
     beside_shop,
@@ -239,6 +240,31 @@ def test_rows_of_orders_that_the_sandbox_never_saw() -> None:
     masked = order("4111********1111")
     assert money(masked).unseen([{"reference": "4111111111111111"}]) == []
     assert key_of({"paid": 1}) is None
+
+
+MASKED = order("4111********1111", captured=20, is_in_doubt=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "is_booked"), [("4111111111111111", True), ("4242424242424242", False)]
+)
+def test_an_order_number_that_could_be_a_card_number_is_found_in_the_books(
+    number: str, is_booked: bool
+) -> None:
+    rows = [{"reference": number, "paid": 20, "state": "paid"}]
+    assert money(MASKED).unbooked(rows) == ([] if is_booked else [MASKED])
+    assert (money(MASKED).untold(rows) == []) is is_booked
+    end = RunEnd(money(MASKED), [], rows=rows)
+    assert end.claims(MASKED) == ({Claim.TAKEN} if is_booked else set())
+    assert len(list(end.concluded())) == is_booked
+
+
+def test_a_masked_order_that_nobody_knows_of_is_named_by_its_charges() -> None:
+    charges = [{**MASKED["charges"][0], "chargeId": name} for name in ("ch_1", "ch_2")]
+    both = {**MASKED, "charges": charges}
+    assert [row["charge"] for row in money(both).untold([])] == ["ch_1", "ch_2"]
+    booked = [{"charge": "ch_2", "paid": 20}]
+    assert money(both).untold(booked) == [{"charge": "ch_1", "currency": "AUD", "state": "unknown"}]
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,29 @@ def test_books_and_invariants_judge_a_test(run: Run) -> None:
     assert "marker mockserver: books: test_shop:nothing" in done.stdout
 
 
+def test_what_is_wrong_in_the_function_of_the_books_is_told_with_its_line(run: Run) -> None:
+    done = run(
+        test_shop="""
+        import pytest
+
+        def books():
+            return [{"reference": "order-1", "paid": int("12,50")}]
+
+        @pytest.mark.mockserver(books="test_shop:books")
+        def test_pays(mockserver):
+            assert mockserver.client.post("/charge/card", json={**CHARGE, "reference": "order-1"}).status_code == 201
+
+        @pytest.mark.mockserver(books="test_shop:nothing")
+        def test_names_no_function(mockserver):
+            pass
+        """
+    )
+    assert "2 failed" in done.stdout
+    assert '>       return [{"reference": "order-1", "paid": int("12,50")}]' in done.stdout
+    assert done.stdout.count("marker mockserver: books: ") == 1
+    assert "marker mockserver: books: test_shop:nothing" in done.stdout
+
+
 def test_an_assertion_about_money_makes_a_failure_unsafe(run: Run) -> None:
     done = run(
         "--mockserver-explore=declined_soft",
