@@ -42,15 +42,14 @@ from mockserver.engine import consistency
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.lines import (
+from mockserver.engine.line_reading import (
     MOST_FAULTS,
     Fault,
     ImportFault,
-    View,
     checked_value_of,
-    line_of,
     plain_of,
 )
+from mockserver.engine.lines import View, line_of
 from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Schedule, ScheduledWork

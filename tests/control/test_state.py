@@ -15,7 +15,8 @@ from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
 from mockserver.engine import state_document
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.lines import form_of, stored
+from mockserver.engine.line_reading import form_of
+from mockserver.engine.lines import stored
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from tests.driving import CARD, DUMMY, NOW, Api, Reply, batch_of
@@ -627,7 +628,7 @@ def test_of_many_unknown_names_the_first_are_looked_up(
 ) -> None:
     looked_up: list[str] = []
     monkeypatch.setattr(
-        "mockserver.engine.lines.nearest", lambda name, names: looked_up.append(name) or ""
+        "mockserver.engine.line_reading.nearest", lambda name, names: looked_up.append(name) or ""
     )
     document = {
         **api.call("GET", "/__admin/state").body,
