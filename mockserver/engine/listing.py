@@ -19,6 +19,7 @@ Sources: docs/spec/published-facts.md, 3; assumptions ``paging.*``, ``sort``, ``
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import field
+from decimal import Decimal
 from enum import StrEnum
 from operator import attrgetter, contains
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
@@ -91,7 +92,11 @@ def sorted_by_text(**paths: str) -> Mapping[str, Sort]:
 
     def sort(path: str) -> Sort:
         text_at = attrgetter(path)
-        return lambda row: text_at(row) or ""
+
+        def text(row: object) -> str:
+            return text_at(row) or ""
+
+        return text
 
     return {name: sort(path) for name, path in paths.items()}
 
@@ -101,7 +106,12 @@ def sorted_by_name(**paths: str) -> Mapping[str, Sort]:
 
     def sort(path: str) -> Sort:
         text_at = attrgetter(path)
-        return lambda row: (text_at(row) or "").lower()
+
+        def small_letters(row: object) -> str:
+            text: str = text_at(row) or ""
+            return text.lower()
+
+        return small_letters
 
     return {name: sort(path) for name, path in paths.items()}
 
@@ -111,7 +121,11 @@ def sorted_by_number(**paths: str) -> Mapping[str, Sort]:
 
     def sort(path: str) -> Sort:
         number_at = attrgetter(path)
-        return lambda row: number_at(row) or 0
+
+        def number(row: object) -> Decimal | int:
+            return number_at(row) or 0
+
+        return number
 
     return {name: sort(path) for name, path in paths.items()}
 
@@ -137,12 +151,20 @@ word to the next."""
 def words_of(*paths: str) -> Words:
     """What reads the texts of a row at dotted paths."""
     readers = [attrgetter(path) for path in paths]
-    return lambda row: tuple(read(row) for read in readers)
+
+    def words(row: object) -> tuple[str | None, ...]:
+        return tuple(read(row) for read in readers)
+
+    return words
 
 
 def _in_small(words: Words) -> Callable[[Any], tuple[str, ...]]:
     """The same words in small letters."""
-    return lambda row: tuple(word.lower() for word in words(row) if word is not None)
+
+    def small_letters(row: object) -> tuple[str, ...]:
+        return tuple(word.lower() for word in words(row) if word is not None)
+
+    return small_letters
 
 
 def _begins(words: tuple[str, ...], value: str) -> bool:
@@ -258,8 +280,10 @@ def _window(
     if after is None and before is None:
         return None, None
     if step.assume("search.bounds") == "inclusive":
-        after = None if after is None else after - 1
-        before = None if before is None else before + 1
+        if after is not None:
+            after -= 1
+        if before is not None:
+            before += 1
     return after, before
 
 

@@ -13,7 +13,6 @@ docs/spec/published-facts.md, 1.1 rows 29-39, 3.1; settled facts ``removed.custo
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
-from typing import Any
 
 from mockserver.domain import commands
 from mockserver.domain.cards import Card, CardNumber
@@ -271,37 +270,30 @@ def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepar
             return _token(step, command)
         case commands.NewProviderTokenMethod():
             provider = providers.named(sandbox, command.provider_id, Capability.CARD)
-            draft = _draft(
-                sandbox,
-                provider,
-                Instrument(PaymentType.CARD),
-                command.terms,
+            draft = replace(
+                _draft(sandbox, provider, Instrument(PaymentType.CARD)),
+                # One that lasts is what the provider knows the method by; another is used once.
                 provider_payment_method_id=command.token if command.lasts else None,
                 provider_data=command.data,
                 token=command.token,
             )
-            return Prepared("token", provider, draft)
+            return Prepared("token", provider, updated(draft, command.terms))
         case commands.NewBankMethod(account=account, terms=terms):
             provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT)
-            draft = _draft(sandbox, provider, bank_instrument(account), terms)
-            return Prepared("bank_account", provider, draft)
+            draft = _draft(sandbox, provider, bank_instrument(account))
+            return Prepared("bank_account", provider, updated(draft, terms))
         case commands.NewPayToMethod(terms=terms):
             provider = payto.check(sandbox, command)
-            draft = _draft(sandbox, provider, payto.INSTRUMENT, terms)
+            draft = updated(_draft(sandbox, provider, payto.INSTRUMENT), terms)
             return Prepared("payment_method", provider, draft, agreement=command)
         case commands.SwitchProvider():
             return _switch(step, command, faults)
 
 
-def _draft(
-    sandbox: Sandbox,
-    provider: Provider,
-    instrument: Instrument,
-    terms: commands.MethodTerms,
-    **known: Any,
-) -> PaymentMethod:
-    """A payment method on some terms, with what is ``known`` of it where they say nothing."""
-    return updated(PaymentMethod("", instrument, provider.summary, sandbox.now, **known), terms)
+def _draft(sandbox: Sandbox, provider: Provider, instrument: Instrument) -> PaymentMethod:
+    """A payment method that has no id yet, and lacks what its terms say: these come last
+    (``updated``), as they count before what is known of it otherwise."""
+    return PaymentMethod("", instrument, provider.summary, sandbox.now)
 
 
 def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
@@ -318,7 +310,7 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     prepared = Prepared(
         "card",
         provider,
-        _draft(step.sandbox, provider, instrument, command.terms),
+        updated(_draft(step.sandbox, provider, instrument), command.terms),
         create_network_token=command.create_network_token,
     )
     if command.vault_card:
@@ -338,17 +330,17 @@ def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
     token = tokens.usable(step, command.token)
     needed = providers.NEEDS[token.instrument.type]
     provider = providers.named(step.sandbox, token.provider.provider_id, needed)
-    draft = _draft(
-        step.sandbox,
-        provider,
-        token.instrument,
-        replace(command.terms, ip=command.terms.ip or token.ip),
+    draft = replace(
+        _draft(step.sandbox, provider, token.instrument),
         vault_id=token.vault_id,
         payto_id=token.payto_id,
         metadata=token.metadata,
         token=token.token_id,
     )
-    return Prepared("token", provider, draft, token=token)
+    # Where the shop's server sends no address of the payer, that of the browser counts, which made
+    # the token.
+    terms = replace(command.terms, ip=command.terms.ip or token.ip)
+    return Prepared("token", provider, updated(draft, terms), token=token)
 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
@@ -369,18 +361,15 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
         return None
     has_ccv = bool(command.ccv or item.ccv)
     entered = sandbox.cards.entered(replace(card, ccv_given=has_ccv))
-    draft = _draft(
-        sandbox,
-        provider,
-        entered.instrument,
-        command.terms,
+    draft = replace(
+        _draft(sandbox, provider, entered.instrument),
         email=method.email,
         ip=method.ip,
         metadata=method.metadata,
         payer=method.payer,
         vault_id=method.vault_id,
     )
-    return Prepared("card", provider, draft, inherited=method)
+    return Prepared("card", provider, updated(draft, command.terms), inherited=method)
 
 
 def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:

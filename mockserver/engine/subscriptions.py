@@ -53,11 +53,15 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
     code, amount = _money(step, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
+    # When the dates begin on which payments are due.
+    anchor: Micros = start
     on_its_dates = False
     if start < sandbox.now:
         if step.assume("subscription.past_start") == "refuse":
             faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
         on_its_dates = step.assume("subscription.past_start_dates") == "from_start"
+        if not on_its_dates:
+            anchor = sandbox.now
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
     row = made_of(
@@ -68,7 +72,7 @@ def create(step: Step, command: NewSubscription) -> Subscription:
         currency=code,
         start=start,
         added=sandbox.now,
-        anchor=start if on_its_dates else max(start, sandbox.now),
+        anchor=anchor,
         status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
         walks=True if step.assume("subscription.month_end") == "walk" else None,
     )
