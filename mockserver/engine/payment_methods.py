@@ -107,6 +107,7 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
     method_id = ids.hex32("payment_method")
     at_provider = draft.provider_payment_method_id
     if not at_provider:
+        # Only a token of the provider's own, which lasts, is known there by another name.
         at_provider = "pm_" + ids.hex24("provider_payment_method")
     method = replace(
         draft,
@@ -153,13 +154,7 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14."""
     sandbox = step.sandbox
     method = get(step, payment_method_id)
-    if method.state is Presence.REMOVED:
-        words = "a removed payment method cannot be changed"
-        raise WrongState(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": words})
-    card = method.instrument.card
-    if method.instrument.type is not PaymentType.CARD or card is None:
-        text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
-        raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
+    card = _changeable_card(method)
     faults = Faults()
     has_card_data = wanted.number or wanted.expiry or wanted.cardholder is not None
     if not has_card_data and wanted.metadata is None:
@@ -182,6 +177,19 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     after = replace(method, instrument=instrument, metadata=metadata, vault_id=vault_id)
     _show_card_on_network_token(step, method, changed)
     return step.change(method, after, "updated")
+
+
+def _changeable_card(method: PaymentMethod) -> Card:
+    """The card of a payment method that may be changed. Raises ``WrongState`` 73 (removed),
+    ``Invalid`` 106 (no card, or one that only the provider knows)."""
+    if method.state is Presence.REMOVED:
+        words = "a removed payment method cannot be changed"
+        raise WrongState(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": words})
+    card = method.instrument.card
+    if method.instrument.type is not PaymentType.CARD or card is None:
+        text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
+        raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
+    return card
 
 
 def _show_card_on_network_token(step: Step, method: PaymentMethod, card: Card) -> None:

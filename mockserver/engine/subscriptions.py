@@ -324,19 +324,27 @@ def _check_steps(
     frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults
 ) -> None:
     """Faults (90) of frequency, end and retries."""
-
-    def bound(field: str, number: int, least: int) -> None:
-        if not least <= number <= MOST_STEPS:
-            faults.wrong(field, f"got {number}, wanted {least} to {MOST_STEPS}")
-
-    bound("Frequency", frequency, 1)
+    _check_bound("Frequency", frequency, 1, faults)
     if end is not None:
-        if end.count is not None and end.count < 0:
-            faults.wrong("EndAfter.Count", f"got {end.count}, wanted 1 or more")
-        if end.amount is not None and end.amount < 0:
-            faults.wrong("EndAfter.Amount", f"got {number_text(end.amount)}, wanted more than 0")
-        if end.date is not None and end.date < start and not faults.blames("StartDate"):
-            faults.wrong("EndAfter.Date", f"got {iso(end.date)}, wanted {iso(start)} or later")
+        _check_end(end, start, faults)
     if retry is not None:
-        bound("Retry.Maximum", retry.maximum, 0)
-        bound("Retry.Frequency", retry.frequency, 1)
+        _check_bound("Retry.Maximum", retry.maximum, 0, faults)
+        _check_bound("Retry.Frequency", retry.frequency, 1, faults)
+
+
+def _check_bound(field: str, number: int, least: int, faults: Faults) -> None:
+    """A fault (90) of a number of intervals or tries that is out of bounds."""
+    if not least <= number <= MOST_STEPS:
+        faults.wrong(field, f"got {number}, wanted {least} to {MOST_STEPS}")
+
+
+def _check_end(end: EndAfter, start: Micros, faults: Faults) -> None:
+    """Faults (90) of what ends a subscription. A 0, which clients send where they mean no end, is
+    None here."""
+    if end.count is not None and end.count < 0:
+        faults.wrong("EndAfter.Count", f"got {end.count}, wanted 1 or more")
+    if end.amount is not None and end.amount < 0:
+        faults.wrong("EndAfter.Amount", f"got {number_text(end.amount)}, wanted more than 0")
+    # A start that is itself at fault says nothing of the end.
+    if end.date is not None and end.date < start and not faults.blames("StartDate"):
+        faults.wrong("EndAfter.Date", f"got {iso(end.date)}, wanted {iso(start)} or later")
