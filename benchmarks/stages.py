@@ -49,7 +49,7 @@ guard: mockserver.web.guard:Guard.__call__
             record: mockserver.engine.charges:_begun
             stored: mockserver.engine.step:Step.add
         page: mockserver.web.operations.lists:ListOf.__call__
-          what is asked for: mockserver.engine.searches:query_of
+          what is asked for: mockserver.engine.listing:query_of
           rows: mockserver.engine.indexed_table:Table.search
           each row: mockserver.engine.indexed_table:Table.derived
         worded: mockserver.wire.resources:charge_text

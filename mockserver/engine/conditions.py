@@ -200,16 +200,22 @@ def _condition(kind: str, wanted: object) -> WaitCondition:
         raise ValueError("name: wanted the name of an inbox")
     if named is not None and not isinstance(named, str):
         raise ValueError("id: wanted a text")
-    if len(tests) > MOST_TESTS:
-        raise ValueError(f"got {len(tests)} tests, wanted at most {MOST_TESTS}")
-    if tests:
-        most = MOST_READ // len(tests)
-        if count > most:
-            raise ValueError(
-                f"count: got {count}, wanted at most {most}: with {len(tests)} tests no more are "
-                "looked at"
-            )
+    _check_length(len(tests), count)
     return WaitCondition(kind, _compiled(kind, tests), count, named)
+
+
+def _check_length(tests: int, count: int) -> None:
+    """Raises ``ValueError`` for more tests than one look may make, or for more objects than it
+    looks at with so many: such a condition could never hold."""
+    if tests > MOST_TESTS:
+        raise ValueError(f"got {tests} tests, wanted at most {MOST_TESTS}")
+    if tests == 0:
+        return
+    most = MOST_READ // tests
+    if count > most:
+        raise ValueError(
+            f"count: got {count}, wanted at most {most}: with {tests} tests no more are looked at"
+        )
 
 
 def _compiled(kind: str, tests: Mapping[str, object]) -> Sequence[FieldTest]:

@@ -36,7 +36,7 @@ from mockserver.engine import later
 from mockserver.engine.indexed_table import Table
 from mockserver.engine.lines import stored
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Due
+from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.tables import ROW_CLASSES
 
 P = ParamSpec("P")
@@ -300,16 +300,15 @@ def _of_batch(view: _View, batch: Batch) -> Iterator[Fault]:
     if not rows:
         yield "rows", "got none, wanted one or more"
         return
-    done = Counter(row.status for row in rows)
-    yield from _counted(
-        "success", batch.success, done[BatchState.SUCCESS], "rows are in that state"
-    )
-    yield from _counted("failure", batch.failure, done[BatchState.FAILED], "rows are in that state")
+    by_status = Counter(row.status for row in rows)
+    paid, failed = by_status[BatchState.SUCCESS], by_status[BatchState.FAILED]
+    yield from _counted("success", batch.success, paid, "rows are in that state")
+    yield from _counted("failure", batch.failure, failed, "rows are in that state")
     # Rows are taken in their order; those that stall are passed over. So all before the first that
     # is still open are done or stall, and none is open in a batch that is done.
     first_open = count
     if batch.status not in _DONE:
-        first_open = done[BatchState.SUCCESS] + done[BatchState.FAILED] + (batch.stalled or 0)
+        first_open = paid + failed + (batch.stalled or 0)
     stalled = sum(1 for row in rows[:first_open] if row.stalls)
     yield from _counted(
         "stalled", batch.stalled or 0, stalled, "of the rows that were reached stall"
@@ -362,26 +361,39 @@ LAWS: Mapping[str, Callable[[_View, Any], Iterator[Fault]]] = {
 
 def _of_schedule(view: _View) -> Iterator[Fault]:
     """Each entry has a number of its own, and is about an object that there is."""
-    schedule, seen = view.sandbox.schedule, set[int]()
+    schedule = view.sandbox.schedule
+    seen: set[int] = set()
+    # A document has an entry as a list, so its fields are named by their places in that.
+    order_at, subject_at, detail_at = map(ScheduledWork._fields.index, _FIELDS_OF_ENTRY)
     for place, entry in enumerate(schedule.entries):
         above, table = f"schedule.entries.{place}", entry.what.table
+        # Equal numbers would leave it open which of two comes first.
         if not 1 <= entry.order <= schedule.order or entry.order in seen:
             yield (
-                f"{above}.1",
+                f"{above}.{order_at}",
                 f"got {entry.order}, wanted a number from 1 to {schedule.order} of its own",
             )
         seen.add(entry.order)
         if table is not None and view.tables[table].get(entry.subject) is None:
             yield (
-                f"{above}.3",
+                f"{above}.{subject_at}",
                 f"got '{entry.subject[:64]}', wanted the id of a row of tables.{table}",
             )
-        if entry.what is Due.PAYTO and entry.detail not in PayToState._value2member_map_:
-            yield f"{above}.4", f"got '{entry.detail[:40]}', wanted one of {', '.join(PayToState)}"
-        elif entry.what is Due.LATER:
-            words = later.fault_of(view.sandbox, entry)
-            if words is not None:
-                yield f"{above}.4", words
+        words = _fault_of_detail(view.sandbox, entry)
+        if words is not None:
+            yield f"{above}.{detail_at}", words
+
+
+_FIELDS_OF_ENTRY = ("order", "subject", "detail")
+
+
+def _fault_of_detail(sandbox: Sandbox, entry: ScheduledWork) -> str | None:
+    """Why the detail of an entry is none that its work could read; None when it could."""
+    if entry.what is Due.LATER:
+        return later.fault_of(sandbox, entry)
+    if entry.what is Due.PAYTO and entry.detail not in list(PayToState):
+        return f"got '{entry.detail[:40]}', wanted one of {', '.join(PayToState)}"
+    return None
 
 
 def _of_scripts(sandbox: Sandbox) -> Iterator[Fault]:

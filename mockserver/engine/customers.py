@@ -71,6 +71,7 @@ def update(
     customer = _present(step, customer_id)
     if default_payment_method_id is not None:
         method = step.sandbox.payment_methods.get(default_payment_method_id)
+        # Whose it is comes before whether it was removed: nothing is told of another's method.
         if method is not None and method.customer_id != customer_id:
             words = "this payment method is not the customer's"
             raise Invalid(Code.INVALID_PAYMENT_METHOD_ID, {"DefaultPaymentMethodId": words})

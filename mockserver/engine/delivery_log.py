@@ -104,9 +104,11 @@ class DeliveryLog:
             if delivery.state in ENDED:
                 self._ended[delivery.delivery_id] = None
                 continue
-            if delivery.state is DeliveryState.SENDING:
+            is_being_tried = delivery.state is DeliveryState.SENDING
+            if is_being_tried:
                 self.sending[delivery.delivery_id] = None
-            has_begun = delivery.tries or delivery.state is DeliveryState.SENDING
+            # One blocks from its first try on, until it has ended.
+            has_begun = is_being_tried or bool(delivery.tries)
             if delivery.blocks and has_begun:
                 self.blocking[delivery.url] = delivery.delivery_id
         self.outbox = deque(self.sending)
@@ -114,6 +116,5 @@ class DeliveryLog:
     def resume(self, under_way: Collection[str]) -> None:
         """Let everything go out that is to be sent by now and is not ``under_way``: of a sandbox
         that has lost its key nothing is sent."""
-        self.outbox = deque(
-            delivery_id for delivery_id in self.sending if delivery_id not in under_way
-        )
+        left = [delivery_id for delivery_id in self.sending if delivery_id not in under_way]
+        self.outbox = deque(left)

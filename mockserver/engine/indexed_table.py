@@ -279,6 +279,7 @@ class LateRows(list[Any]):
         self._seen = 0
 
     def __getitem__(self, place: Any) -> Any:
+        """The row of a place, made at the first look, or the rows of a slice."""
         if isinstance(place, slice):
             # What stands in it may be texts.
             return [self[each] for each in range(*place.indices(len(self)))]

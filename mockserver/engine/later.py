@@ -269,7 +269,7 @@ def _expire_charge(step: Step, charge_id: str) -> None:
 
 def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
     """Report data of the scenario's own, by an event that does not move the charge."""
-    from mockserver.engine.lines import read_any
+    from mockserver.engine.line_reading import read_any
 
     status = charges.get(step, charge_id).status
     data = read_any(json.loads(text), step.sandbox.cards)

@@ -70,6 +70,7 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
     link = get(step, payment_link_id)
     charge_id = link.attempts.get(payment.attempt_key)
     if charge_id is not None:
+        # The payer has clicked twice, or reloaded the page.
         return charges.get(step, charge_id)
     if not link.has_room:
         words = (
@@ -92,6 +93,7 @@ def pay(step: Step, payment_link_id: str, payment: LinkPayment) -> Charge:
         payment_link_id=link.payment_link_id,
     )
     charge = charges.create(step, wanted, _ORIGIN)
+    # The charge has been counted by the link, which is another value since.
     link = get(step, payment_link_id)
     step.change(link, link.after_attempt(payment.attempt_key, charge.charge_id))
     return charge

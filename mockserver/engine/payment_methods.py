@@ -13,7 +13,6 @@ docs/spec/published-facts.md, 1.1 rows 29-39, 3.1; settled facts ``removed.custo
 from collections.abc import Callable
 from dataclasses import field
 from functools import partial
-from typing import Any
 
 from mockserver.domain import commands
 from mockserver.domain.cards import Card, CardNumber
@@ -108,6 +107,7 @@ def store(step: Step, wanted: Prepared, owner: Customer | None) -> PaymentMethod
     method_id = ids.hex32("payment_method")
     at_provider = draft.provider_payment_method_id
     if not at_provider:
+        # Only a token of the provider's own, which lasts, is known there by another name.
         at_provider = "pm_" + ids.hex24("provider_payment_method")
     method = replace(
         draft,
@@ -154,13 +154,7 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     ``WrongState`` 73 (removed), ``Invalid`` 106 (no card), 105 (nothing given), 5, 9, 14."""
     sandbox = step.sandbox
     method = get(step, payment_method_id)
-    if method.state is Presence.REMOVED:
-        words = "a removed payment method cannot be changed"
-        raise WrongState(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": words})
-    card = method.instrument.card
-    if method.instrument.type is not PaymentType.CARD or card is None:
-        text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
-        raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
+    card = _changeable_card(method)
     faults = Faults()
     has_card_data = wanted.number or wanted.expiry or wanted.cardholder is not None
     if not has_card_data and wanted.metadata is None:
@@ -183,6 +177,19 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
     after = replace(method, instrument=instrument, metadata=metadata, vault_id=vault_id)
     _show_card_on_network_token(step, method, changed)
     return step.change(method, after, "updated")
+
+
+def _changeable_card(method: PaymentMethod) -> Card:
+    """The card of a payment method that may be changed. Raises ``WrongState`` 73 (removed),
+    ``Invalid`` 106 (no card, or one that only the provider knows)."""
+    if method.state is Presence.REMOVED:
+        words = "a removed payment method cannot be changed"
+        raise WrongState(Code.INVALID_PAYMENT_METHOD_ID_REMOVED, {"PaymentMethodId": words})
+    card = method.instrument.card
+    if method.instrument.type is not PaymentType.CARD or card is None:
+        text = f"got one of type {method.instrument.type.value}, wanted one whose card is known"
+        raise Invalid(Code.PAYMENT_METHOD_MUST_BE_OF_TYPE_CARD, {"PaymentMethodId": text})
+    return card
 
 
 def _show_card_on_network_token(step: Step, method: PaymentMethod, card: Card) -> None:
@@ -271,37 +278,30 @@ def _prepared(step: Step, command: commands.NewMethod, faults: Faults) -> Prepar
             return _token(step, command)
         case commands.NewProviderTokenMethod():
             provider = providers.named(sandbox, command.provider_id, Capability.CARD)
-            draft = _draft(
-                sandbox,
-                provider,
-                Instrument(PaymentType.CARD),
-                command.terms,
+            draft = replace(
+                _draft(sandbox, provider, Instrument(PaymentType.CARD)),
+                # One that lasts is what the provider knows the method by; another is used once.
                 provider_payment_method_id=command.token if command.lasts else None,
                 provider_data=command.data,
                 token=command.token,
             )
-            return Prepared("token", provider, draft)
+            return Prepared("token", provider, updated(draft, command.terms))
         case commands.NewBankMethod(account=account, terms=terms):
             provider = providers.named(sandbox, command.provider_id, Capability.DIRECT_DEBIT)
-            draft = _draft(sandbox, provider, bank_instrument(account), terms)
-            return Prepared("bank_account", provider, draft)
+            draft = _draft(sandbox, provider, bank_instrument(account))
+            return Prepared("bank_account", provider, updated(draft, terms))
         case commands.NewPayToMethod(terms=terms):
             provider = payto.check(sandbox, command)
-            draft = _draft(sandbox, provider, payto.INSTRUMENT, terms)
+            draft = updated(_draft(sandbox, provider, payto.INSTRUMENT), terms)
             return Prepared("payment_method", provider, draft, agreement=command)
         case commands.SwitchProvider():
             return _switch(step, command, faults)
 
 
-def _draft(
-    sandbox: Sandbox,
-    provider: Provider,
-    instrument: Instrument,
-    terms: commands.MethodTerms,
-    **known: Any,
-) -> PaymentMethod:
-    """A payment method on some terms, with what is ``known`` of it where they say nothing."""
-    return updated(PaymentMethod("", instrument, provider.summary, sandbox.now, **known), terms)
+def _draft(sandbox: Sandbox, provider: Provider, instrument: Instrument) -> PaymentMethod:
+    """A payment method that has no id yet, and lacks what its terms say: these come last
+    (``updated``), as they count before what is known of it otherwise."""
+    return PaymentMethod("", instrument, provider.summary, sandbox.now)
 
 
 def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepared | None:
@@ -318,7 +318,7 @@ def _card(step: Step, command: commands.NewCardMethod, faults: Faults) -> Prepar
     prepared = Prepared(
         "card",
         provider,
-        _draft(step.sandbox, provider, instrument, command.terms),
+        updated(_draft(step.sandbox, provider, instrument), command.terms),
         create_network_token=command.create_network_token,
     )
     if command.vault_card:
@@ -338,17 +338,17 @@ def _token(step: Step, command: commands.NewTokenMethod) -> Prepared:
     token = tokens.usable(step, command.token)
     needed = providers.NEEDS[token.instrument.type]
     provider = providers.named(step.sandbox, token.provider.provider_id, needed)
-    draft = _draft(
-        step.sandbox,
-        provider,
-        token.instrument,
-        replace(command.terms, ip=command.terms.ip or token.ip),
+    draft = replace(
+        _draft(step.sandbox, provider, token.instrument),
         vault_id=token.vault_id,
         payto_id=token.payto_id,
         metadata=token.metadata,
         token=token.token_id,
     )
-    return Prepared("token", provider, draft, token=token)
+    # Where the shop's server sends no address of the payer, that of the browser counts, which made
+    # the token.
+    terms = replace(command.terms, ip=command.terms.ip or token.ip)
+    return Prepared("token", provider, updated(draft, terms), token=token)
 
 
 def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Prepared | None:
@@ -369,18 +369,15 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
         return None
     has_ccv = bool(command.ccv or item.ccv)
     entered = sandbox.cards.entered(replace(card, ccv_given=has_ccv))
-    draft = _draft(
-        sandbox,
-        provider,
-        entered.instrument,
-        command.terms,
+    draft = replace(
+        _draft(sandbox, provider, entered.instrument),
         email=method.email,
         ip=method.ip,
         metadata=method.metadata,
         payer=method.payer,
         vault_id=method.vault_id,
     )
-    return Prepared("card", provider, draft, inherited=method)
+    return Prepared("card", provider, updated(draft, command.terms), inherited=method)
 
 
 def vaulted(sandbox: Sandbox, method: PaymentMethod) -> VaultItem | None:

@@ -42,6 +42,10 @@ def looks_live(key: str) -> bool:
     return mode is not None and mode[0].lower() not in _FOR_TESTS
 
 
+def _ignore(sandbox: Sandbox) -> None:
+    """What hears of sandboxes that have lost their keys where nobody wants to."""
+
+
 class Sandboxes:
     """The sandboxes of one server, at most ``most``. ``config`` says how a new one begins;
     ``on_open`` prepares it; their journals and inboxes share ``quota``. ``on_leave`` hears of each
@@ -68,7 +72,7 @@ class Sandboxes:
         self._by_public_key: dict[str, str] = {}
         self.names: dict[str, str] = {}
         self._aside: dict[str, Sandbox] = {}
-        self.on_leave: Callable[[Sandbox], None] = lambda sandbox: None
+        self.on_leave: Callable[[Sandbox], None] = _ignore
         self.named_times = 0
         self.dropped = 0
         self.storage = SandboxStorage()
@@ -303,7 +307,9 @@ class Sandboxes:
         """Why a key opens no sandbox; None when it may. Where the server has a list of keys, that
         alone counts."""
         if self._keys:
-            return None if key in self._keys else "this server knows only the keys of --keys"
+            if key in self._keys:
+                return None
+            return "this server knows only the keys of --keys"
         # However long a key is, no more of it is searched.
         begin = key[:LONGEST_KEY]
         if begin.lower().startswith("invalid"):

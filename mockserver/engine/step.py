@@ -264,7 +264,11 @@ def unnoted(sandbox: Sandbox, path: Mapping[str, str] | None = None) -> Step:
 def finder(rows: type[R], refusal: Code) -> Callable[[Step, str], R]:
     """The use case that reads an object by the id in a path. It raises ``NotFound`` with the
     code."""
-    return lambda step, row_id: step.found(rows, row_id, refusal)
+
+    def find(step: Step, row_id: str) -> R:
+        return step.found(rows, row_id, refusal)
+
+    return find
 
 
 def unknown(kind: str, row_id: str) -> str:

@@ -53,11 +53,15 @@ def create(step: Step, command: NewSubscription) -> Subscription:
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
     code, amount = _money(step, command.amount, command.currency, method, faults)
     start = Instant(sandbox.now) if command.start is None else command.start
+    # When the dates begin on which payments are due.
+    anchor: Micros = start
     on_its_dates = False
     if start < sandbox.now:
         if step.assume("subscription.past_start") == "refuse":
             faults.wrong("StartDate", f"got {iso(start)}, wanted {iso(sandbox.now)} or later")
         on_its_dates = step.assume("subscription.past_start_dates") == "from_start"
+        if not on_its_dates:
+            anchor = sandbox.now
     _check_steps(command.frequency, command.end_after, command.retry, start, faults)
     faults.refuse()
     row = made_of(
@@ -68,7 +72,7 @@ def create(step: Step, command: NewSubscription) -> Subscription:
         currency=code,
         start=start,
         added=sandbox.now,
-        anchor=start if on_its_dates else max(start, sandbox.now),
+        anchor=anchor,
         status=SUBSCRIPTION.begin(SubscriptionEvent.CREATED),
         walks=True if step.assume("subscription.month_end") == "walk" else None,
     )
@@ -320,19 +324,27 @@ def _check_steps(
     frequency: int, end: EndAfter | None, retry: Retry | None, start: Micros, faults: Faults
 ) -> None:
     """Faults (90) of frequency, end and retries."""
-
-    def bound(field: str, number: int, least: int) -> None:
-        if not least <= number <= MOST_STEPS:
-            faults.wrong(field, f"got {number}, wanted {least} to {MOST_STEPS}")
-
-    bound("Frequency", frequency, 1)
+    _check_bound("Frequency", frequency, 1, faults)
     if end is not None:
-        if end.count is not None and end.count < 0:
-            faults.wrong("EndAfter.Count", f"got {end.count}, wanted 1 or more")
-        if end.amount is not None and end.amount < 0:
-            faults.wrong("EndAfter.Amount", f"got {number_text(end.amount)}, wanted more than 0")
-        if end.date is not None and end.date < start and not faults.blames("StartDate"):
-            faults.wrong("EndAfter.Date", f"got {iso(end.date)}, wanted {iso(start)} or later")
+        _check_end(end, start, faults)
     if retry is not None:
-        bound("Retry.Maximum", retry.maximum, 0)
-        bound("Retry.Frequency", retry.frequency, 1)
+        _check_bound("Retry.Maximum", retry.maximum, 0, faults)
+        _check_bound("Retry.Frequency", retry.frequency, 1, faults)
+
+
+def _check_bound(field: str, number: int, least: int, faults: Faults) -> None:
+    """A fault (90) of a number of intervals or tries that is out of bounds."""
+    if not least <= number <= MOST_STEPS:
+        faults.wrong(field, f"got {number}, wanted {least} to {MOST_STEPS}")
+
+
+def _check_end(end: EndAfter, start: Micros, faults: Faults) -> None:
+    """Faults (90) of what ends a subscription. A 0, which clients send where they mean no end, is
+    None here."""
+    if end.count is not None and end.count < 0:
+        faults.wrong("EndAfter.Count", f"got {end.count}, wanted 1 or more")
+    if end.amount is not None and end.amount < 0:
+        faults.wrong("EndAfter.Amount", f"got {number_text(end.amount)}, wanted more than 0")
+    # A start that is itself at fault says nothing of the end.
+    if end.date is not None and end.date < start and not faults.blames("StartDate"):
+        faults.wrong("EndAfter.Date", f"got {iso(end.date)}, wanted {iso(start)} or later")

@@ -8,14 +8,13 @@ Sources: docs/spec/service.md, What the service does, 4; docs/spec/published-fac
 50-54, 2.8; assumptions ``token.lifetime``, ``token.uses``.
 """
 
-from typing import Any
-
 from mockserver.domain.cards import Card
 from mockserver.domain.codes import Code
 from mockserver.domain.commands import NewCardToken, NewPayToMethod
 from mockserver.domain.errors import Faults, Invalid, invalid
 from mockserver.domain.money import ZERO, Currency, currency
 from mockserver.domain.provider import Capability, Provider
+from mockserver.domain.record import replace
 from mockserver.domain.sources import Instrument
 from mockserver.domain.states import TokenEvent, TokenState
 from mockserver.domain.token import Token
@@ -48,13 +47,20 @@ def create_from_card(step: Step, command: NewCardToken) -> Token:
     outcome = providers.ask(step, OP, provider, instrument, "card")
     providers.refuse_declined(outcome)
     verified = bool(details.three_ds_server_trans_id or details.external_three_ds)
-    known: dict[str, Any] = {"ip": command.ip, "metadata": command.metadata, "verified": verified}
+    vault_id = None
     if command.vault_card:
         item = vault.store(step, card.number, details.number or "", details.ccv, expires)
-        known["vault_id"] = item.vault_id
-    # A payer who has passed 3-D Secure in the shop's own page is not challenged again.
-    challenged = isinstance(outcome.provider, Challenge) and not verified
-    return _store(step, instrument, provider, challenged=challenged, **known)
+        vault_id = item.vault_id
+    token = replace(
+        _new(step, instrument, provider),
+        ip=command.ip,
+        metadata=command.metadata,
+        vault_id=vault_id,
+        verified=verified,
+        # A payer who has passed 3-D Secure in the shop's own page is not challenged again.
+        challenged=isinstance(outcome.provider, Challenge) and not verified,
+    )
+    return _store(step, token)
 
 
 def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
@@ -63,15 +69,13 @@ def create_from_payto(step: Step, command: NewPayToMethod) -> Token:
     provider = payto.check(step.sandbox, command)
     providers.refuse_declined(providers.ask(step, OP, provider, payto.INSTRUMENT, "token"))
     agreement = payto.store(step, command, provider)
-    terms = command.terms
-    return _store(
-        step,
-        payto.INSTRUMENT,
-        provider,
+    token = replace(
+        _new(step, payto.INSTRUMENT, provider),
         payto_id=agreement.payto_id,
-        ip=terms.ip,
-        metadata=terms.metadata,
+        ip=command.terms.ip,
+        metadata=command.terms.metadata,
     )
+    return _store(step, token)
 
 
 def usable(step: Step, token_id: str) -> Token:
@@ -131,19 +135,21 @@ def _money(step: Step, command: NewCardToken, faults: Faults) -> Currency | None
     return faults.attempt(currency, command.currency)
 
 
-def _store(step: Step, instrument: Instrument, provider: Provider, **known: Any) -> Token:
-    """Keep a token, and plan its expiry."""
+def _new(step: Step, instrument: Instrument, provider: Provider) -> Token:
+    """A token of an instrument, which can be used with one provider for a time."""
     sandbox = step.sandbox
-    expires = sandbox.now + step.assume("token.lifetime")
-    token = Token(
+    return Token(
         token_id=sandbox.ids.hex24("token"),
         instrument=instrument,
         provider=provider.summary,
         added=sandbox.now,
-        expires=expires,
+        expires=sandbox.now + step.assume("token.lifetime"),
         uses=step.assume("token.uses"),
         gateway_token_id="tok_" + sandbox.ids.hex24("gateway_token"),
-        **known,
     )
-    sandbox.schedule.plan(expires, Due.TOKEN_EXPIRY, token.token_id)
+
+
+def _store(step: Step, token: Token) -> Token:
+    """Keep a token, and plan its expiry."""
+    step.sandbox.schedule.plan(token.expires, Due.TOKEN_EXPIRY, token.token_id)
     return step.add(token)

@@ -95,9 +95,11 @@ def _checked(sandbox: Sandbox, command: NewTransferGroup) -> NewTransferGroup:
         if faults.are_many:
             break
         exact_transfers.append(_exact(transfer, place, own, faults))
+    # Amounts that are themselves at fault have no sum.
     if charge is not None and not faults.blames("Transfers"):
         _check_left(sandbox, charge, exact_transfers, faults)
     faults.refuse()
+    # The state comes after the request: what is wrong in that is wrong in any state.
     if charge is not None and charge.status not in _PAID:
         words = f"got a charge in {charge.status}, allowed in {' or '.join(_PAID)} only"
         raise WrongState(Code.INVALID_CHARGE_STATUS, {"Status": words})

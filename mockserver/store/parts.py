@@ -33,7 +33,8 @@ from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.inboxes import InboxMessage
 from mockserver.engine.indexed_table import STEP_ROWS, LateRows, Table
 from mockserver.engine.journal import Change, Journal, JournalEntry
-from mockserver.engine.lines import RecordForm, plain_of, read_plain, value_of
+from mockserver.engine.line_reading import plain_of, read_plain, value_of
+from mockserver.engine.lines import RecordForm
 from mockserver.engine.observer import Observer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import ScheduledWork

@@ -34,7 +34,8 @@ from mockserver.engine import deliveries
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal import size_of
-from mockserver.engine.lines import line_of, read_plain, write_any
+from mockserver.engine.line_reading import read_plain
+from mockserver.engine.lines import line_of, write_any
 from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due

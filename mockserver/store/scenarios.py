@@ -17,7 +17,8 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.domain.ids import digest
 from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.config import SandboxConfig
-from mockserver.engine.lines import line_of, plain_of, read_plain, write_any
+from mockserver.engine.line_reading import plain_of, read_plain
+from mockserver.engine.lines import line_of, write_any
 from mockserver.scenario.parse import parse
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.scenario import Scenario

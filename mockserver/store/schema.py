@@ -15,7 +15,8 @@ from mockserver.domain.codes import Code
 from mockserver.domain.errors import MockserverError, NotKept
 from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable, record
-from mockserver.engine.lines import line_of, plain_of
+from mockserver.engine.line_reading import plain_of
+from mockserver.engine.lines import line_of
 
 SERVER = 0
 """The number of what belongs to no sandbox."""

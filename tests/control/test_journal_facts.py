@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from mockserver.engine.journal import JournalEntry
-from mockserver.engine.lines import line_of, value_of
+from mockserver.engine.line_reading import value_of
+from mockserver.engine.lines import line_of
 from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario import values
 from mockserver.scenario.decisions import MOST_FAILED

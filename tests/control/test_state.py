@@ -13,9 +13,10 @@ import pytest
 
 from mockserver.domain.batch import Batch
 from mockserver.domain.clock import SECOND
-from mockserver.engine import state_document
+from mockserver.engine import state_document, state_reading
 from mockserver.engine.indexed_table import Table
-from mockserver.engine.lines import form_of, stored
+from mockserver.engine.line_reading import form_of
+from mockserver.engine.lines import stored
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import ROW_CLASSES, Tables
 from tests.driving import CARD, DUMMY, NOW, Api, Reply, batch_of
@@ -157,7 +158,7 @@ def test_a_public_key_opens_no_card_number(api: Api) -> None:
         # At once: nothing else of it is read.
         (
             {
-                "counters": {f"c{number}": 1 for number in range(state_document.MOST_COUNTERS + 1)},
+                "counters": {f"c{number}": 1 for number in range(state_reading.MOST_COUNTERS + 1)},
                 "seed": "one",
             },
             "Counters",
@@ -186,11 +187,11 @@ def test_a_foreign_document_is_refused_and_changes_nothing(
 
 def test_a_document_with_as_many_counters_as_there_may_be_is_taken_and_may_grow(api: Api) -> None:
     document = api.call("GET", "/__admin/state").body
-    document["counters"].update((f"c{number}", 1) for number in range(state_document.MOST_COUNTERS))
+    document["counters"].update((f"c{number}", 1) for number in range(state_reading.MOST_COUNTERS))
     assert api.call("PUT", "/__admin/state", document).status == 200
     fill(api)
     grown = api.call("GET", "/__admin/state")
-    assert len(grown.body["counters"]) > state_document.MOST_COUNTERS
+    assert len(grown.body["counters"]) > state_reading.MOST_COUNTERS
     assert api.call("PUT", "/__admin/state", raw=grown.raw).status == 200
     assert api.call("GET", "/__admin/state").raw == grown.raw
 
@@ -627,7 +628,7 @@ def test_of_many_unknown_names_the_first_are_looked_up(
 ) -> None:
     looked_up: list[str] = []
     monkeypatch.setattr(
-        "mockserver.engine.lines.nearest", lambda name, names: looked_up.append(name) or ""
+        "mockserver.engine.line_reading.nearest", lambda name, names: looked_up.append(name) or ""
     )
     document = {
         **api.call("GET", "/__admin/state").body,
@@ -803,9 +804,9 @@ def test_lines_that_are_no_document_are_refused(
 
 
 def test_a_line_that_is_too_long_is_refused(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state_document, "LONGEST_OBJECT", 10_000_000)
+    monkeypatch.setattr(state_reading, "LONGEST_OBJECT", 10_000_000)
     document = lines_of(api)
-    monkeypatch.setattr(state_document, "LONGEST_OBJECT", len(document) + 10)
+    monkeypatch.setattr(state_reading, "LONGEST_OBJECT", len(document) + 10)
     assert put_lines(api, document).status == 200
     refused = put_lines(api, document + b" " * 20 + b"x" * len(document))
     assert refused.status == 400
@@ -844,7 +845,7 @@ def test_a_large_document_of_version_1_is_read_as_one_line(
 ) -> None:
     old = Path(__file__).with_name("state_version_1.json").read_bytes()
     whole = old.replace(b'"version":1,', b'"version":2,', 1).strip()
-    monkeypatch.setattr(state_document, "LONGEST_OBJECT", len(old) // 2)
+    monkeypatch.setattr(state_reading, "LONGEST_OBJECT", len(old) // 2)
     assert put_lines(api, old).status == 200
     monkeypatch.undo()
     assert api.call("GET", "/__admin/state?secrets=true", key="sk_two").raw == whole

@@ -17,15 +17,14 @@ from mockserver.domain.constraints import OneOf, Within
 from mockserver.domain.ids import Salt, Seed
 from mockserver.domain.record import record
 from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.lines import (
+from mockserver.engine.line_reading import (
     ImportFault,
-    View,
     checked_value_of,
     form_of,
-    line_of,
     plain_of,
     value_of,
 )
+from mockserver.engine.lines import View, line_of
 from mockserver.scenario.provider_outcome import Decline, Pending, ProviderOutcome
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.domain.errors import Faults, NotFound
-from mockserver.engine import charges, searches
+from mockserver.engine import charges, listing, searches
 from mockserver.engine.indexed_table import Query
-from mockserver.engine.searches import Search
+from mockserver.engine.listing import Search
 from mockserver.engine.step import unnoted
 from mockserver.wire.bodies.batches import BatchQuery
 from mockserver.wire.bodies.charges import ChargeQuery
@@ -56,7 +56,7 @@ SIGNS = "aAiI\u0130\u03a3\u03c3\u03c2\u0307 .\0"
 @given(st.lists(st.none() | st.text(SIGNS, max_size=5), max_size=4), st.text(SIGNS, max_size=4))
 def test_a_part_is_found_in_one_word_alone(words: list[str | None], part: str) -> None:
     query: Query[Any] = Query(1)
-    searches.saying(lambda row: row)(None, part, query, Faults())  # type: ignore[arg-type]
+    listing.saying(lambda row: row)(None, part, query, Faults())  # type: ignore[arg-type]
     plain = any(part.lower() in word.lower() for word in words if word)
     assert all(test(words) for test in query.where) == plain or (not part and not any(words))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.engine import consistency, payment_methods, state_document
+from mockserver.engine import consistency, payment_methods, state_reading
 from mockserver.store.file import StoreFile
 from mockserver.store.parts import BLOCK
 from tests.control.test_state import fill, fill_everything
@@ -203,7 +203,7 @@ def test_a_store_of_a_version_with_other_bounds_opens_as_it_is(
         assert twins.post(f"/customer/{owner}/payment_method/card", method).status == 201
     for module in (consistency, payment_methods):
         monkeypatch.setattr(module, "MOST_METHODS", 2)
-    monkeypatch.setattr(state_document, "MOST_COUNTERS", 1)
+    monkeypatch.setattr(state_reading, "MOST_COUNTERS", 1)
     twins.kept.restart()
     twins.look()
     assert twins.post(f"/customer/{owner}/payment_method/card", method).status == 400

@@ -55,7 +55,7 @@ def test_sandboxes_that_are_reset_and_copied_meanwhile_get_them_too(tmp_path: Pa
         last = world.sandboxes.open("sk_99", NOW)
         world.sandboxes.reopen("sk_99", last.beginning, NOW)
         if "sk_copy" not in world.sandboxes.in_memory:
-            from mockserver.engine.state_document import copied
+            from mockserver.engine.state_reading import copied
 
             world.sandboxes.install(copied(last, "sk_copy", NOW)())
 

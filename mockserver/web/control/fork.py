@@ -16,7 +16,7 @@ from pydantic import Field
 from mockserver.domain.clock import ClockMode
 from mockserver.domain.errors import invalid
 from mockserver.domain.record import replace
-from mockserver.engine import due, state_document
+from mockserver.engine import due, state_reading
 from mockserver.engine.delivery_log import DeliveryLog
 from mockserver.engine.journal import Journal, JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -58,7 +58,7 @@ async def fork(call: ControlCall[ForkTarget, ControlBody]) -> object:
     source = sandbox
     if at is not None:
         source = await _replayed(call.world, sandbox, at)
-    build_copy = state_document.copied(source, to, call.world.real_clock())
+    build_copy = state_reading.copied(source, to, call.world.real_clock())
     copy = await in_thread(build_copy)
     # The last place for a sandbox may have been taken meanwhile.
     sandboxes.admit(to)

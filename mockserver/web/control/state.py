@@ -13,7 +13,7 @@ from functools import partial
 from pydantic import Field
 
 from mockserver.domain.errors import invalid
-from mockserver.engine import state_document
+from mockserver.engine import state_document, state_reading
 from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.web.control.call import LINES, ControlCall, ControlRoute
 from mockserver.web.control.sandboxes import install_reply
@@ -108,7 +108,7 @@ async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
 
     def build() -> Sandbox:
         config = document.config(config_in_force, world.directory.brought)
-        return state_document.sandbox_of(document, key, config, real)
+        return state_reading.sandbox_of(document, key, config, real)
 
     sandbox = await in_thread(build)
     sandbox.journal.gap_reason = "a state was imported"
@@ -119,7 +119,7 @@ async def import_state(call: ControlCall[StateDocument, UndoQuery]) -> object:
     return {**install_reply(sandbox, public_key), "rulesNotInForce": rules_not_in_force}
 
 
-def _read_object(parts: deque[bytes]) -> state_document.ReadState:
+def _read_object(parts: deque[bytes]) -> state_reading.ReadState:
     """What a document says that is one object; one without content is an empty sandbox. A name
     that comes twice is refused: one of the two would be lost in silence. Raises
     ``MalformedJson``, ``Invalid`` (90), ``ForeignDocument`` (90)."""
@@ -129,13 +129,13 @@ def _read_object(parts: deque[bytes]) -> state_document.ReadState:
     document = loads(raw, unique=True) if raw.strip() else {}
     if not isinstance(document, dict):
         raise invalid({"Body": "wanted a JSON object"})
-    return state_document.read(document)
+    return state_reading.read(document)
 
 
-def _read_lines(parts: deque[bytes]) -> state_document.ReadState:
+def _read_lines(parts: deque[bytes]) -> state_reading.ReadState:
     """What a document says that is lines. Raises ``MalformedJson`` and ``ForeignDocument`` (90),
     which name the line."""
-    return state_document.read_lines(parts, _line_read)
+    return state_reading.read_lines(parts, _line_read)
 
 
 def _line_read(line: bytes, number: int) -> object:

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from mockserver.domain.errors import Invalid, invalid
-from mockserver.engine import searches
+from mockserver.engine import listing
 from mockserver.engine.indexed_table import STEP_ROWS, ListPage, TableRow
-from mockserver.engine.searches import Search
+from mockserver.engine.listing import Search
 from mockserver.engine.step import Step
 from mockserver.web.operations.route import OperationCall
 from mockserver.web.operations.shown import Call
@@ -58,7 +58,7 @@ class ListOf(Generic[R, Q]):
 
     def __call__(self, call: OperationCall[None, Q]) -> bytes:
         """The page of the query, as JSON."""
-        query = searches.query_of(call.step, self._wanted, vars(call.query))
+        query = listing.query_of(call.step, self._wanted, vars(call.query))
         page = call.ready or self._wanted.table(call.sandbox).search(query)
         show, texts, size = self._show, list[bytes](), 0
         for row in page.rows:
@@ -93,7 +93,7 @@ class ListOf(Generic[R, Q]):
         # notes them itself.
         trial = Step(step.sandbox, step.asked)
         try:
-            query = searches.query_of(trial, self._wanted, vars(asked.typed(self.query)))
+            query = listing.query_of(trial, self._wanted, vars(asked.typed(self.query)))
         except Invalid:
             return None
         return runner.search(table, query, step.seen)
