@@ -47,10 +47,12 @@ from mockserver.scenario.operations import (
     operations_like,
     unspaced,
 )
-from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
+from mockserver.scenario.paths import CARD_FACTS, known_path, overlap
 from mockserver.scenario.patterns import Patterns
 from mockserver.scenario.problems import Problems
+from mockserver.scenario.request_fields import fields_of
 from mockserver.scenario.scalars import Duration, Point, TimePoint, ZoneName
+from mockserver.scenario.stored_fields import STORED
 from mockserver.scenario.values import excerpt
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
