@@ -32,7 +32,7 @@ from mockserver.wire.fields import Body, nested_body, parts_of
 ROOT = Path(__file__).resolve().parents[1]
 _WIDTH = 120
 _MARKS: Mapping[Any, str] = {Decimal: "#", int: "#", bool: "?"}
-"""The marks of ``mockserver.scenario.paths`` by what fields hold."""
+"""The marks of ``mockserver.scenario.request_fields`` by what fields hold."""
 
 
 def requests() -> str:

@@ -25,9 +25,11 @@ from mockserver.domain.states import TABLES, mermaid
 from mockserver.explore.failures import FAULTS, OWN_AXES, Fault
 from mockserver.findings.catalogue import CATALOGUE as FINDINGS
 from mockserver.scenario.operations import OPERATIONS
-from mockserver.scenario.paths import STORED, names_of, stored_in, testable
+from mockserver.scenario.paths import stored_in
 from mockserver.scenario.provider_outcome import CATALOGUE, REFUSALS
 from mockserver.scenario.reference import SECTIONS, Key, json_schema, parts_of
+from mockserver.scenario.request_fields import testable
+from mockserver.scenario.stored_fields import STORED, names_of
 from mockserver.settings import SETTINGS
 from mockserver.web.control.metrics import METRICS
 from mockserver.web.control.routes import CONTROL_ROUTES

@@ -23,8 +23,8 @@ from mockserver.drift.peers import Answer, Peer, opening
 from mockserver.drift.traffic import PROVIDER_FIELD, Exchange
 from mockserver.drift.walk import DUMMY
 from mockserver.scenario.answers import ready
-from mockserver.scenario.paths import STORED
 from mockserver.scenario.scenario import CallMap
+from mockserver.scenario.stored_fields import STORED
 from mockserver.wire.masked_bodies import mask_json
 
 _CARD, _CCV = "4111111111111111", "123"

@@ -24,8 +24,8 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS, value_at
 from mockserver.scenario.kinds import TEXT, Kind
 from mockserver.scenario.matching import Difference, FieldTest, check_operators, compile_test
-from mockserver.scenario.paths import SECRET, STORED, followed, kind_of
 from mockserver.scenario.patterns import Patterns
+from mockserver.scenario.stored_fields import SECRET, STORED, followed, kind_of
 
 MOST_TESTS = 1_000
 _MOST_FAULTS = 20

@@ -36,7 +36,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.tables import TABLE_NAMES
 from mockserver.scenario.attempt import Attempt, Stage, UnderWay
 from mockserver.scenario.director import Decision
-from mockserver.scenario.paths import ALIASES, SECRET, STORED
+from mockserver.scenario.stored_fields import ALIASES, SECRET, STORED
 
 R = TypeVar("R", bound=TableRow)
 T = TypeVar("T")

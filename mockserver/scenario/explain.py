@@ -30,10 +30,11 @@ from mockserver.scenario.operations import (
     UNREQUESTED,
 )
 from mockserver.scenario.outcome import Outcome
-from mockserver.scenario.paths import ALIASES, known_path
+from mockserver.scenario.paths import known_path
 from mockserver.scenario.provider_outcome import REFUSALS, Decline
 from mockserver.scenario.rule import Rule
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.stored_fields import ALIASES
 from mockserver.scenario.transport import At
 from mockserver.scenario.values import excerpt
 

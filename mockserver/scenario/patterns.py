@@ -48,6 +48,7 @@ class Patterns:
                 f"({MOST_OF_PATTERNS:,} instructions "
                 "of RE2): write fewer classes such as \\p{L} and fewer repetitions such as {1,200}"
             )
+        # A refusal leaves this function here, and has cost its work too.
         self.size += _OF_REFUSED
         pattern = compile_pattern(wanted)
         self.size += pattern.programsize - _OF_REFUSED
@@ -65,8 +66,9 @@ def compile_pattern(wanted: object) -> Pattern:
     import re2
 
     options = re2.Options()
-    # What is wrong is said below; which part of a text a group has met, nobody asks.
+    # What is wrong is said below, and not on standard error.
     options.log_errors = False
+    # Which part of a text a group has met, nobody asks.
     options.never_capture = True
     options.max_mem = _MOST_OF_PATTERN
     try:

@@ -56,7 +56,8 @@ class Placing:
             return Stage.CONNECT, frozenset({CONNECTION})
         outcomes = self.plan.outcomes
         faults = [outcome.transport for outcome in outcomes if outcome.transport is not None]
-        if self._asks and any(fault.comes_first for fault in faults):
+        has_early_fault = any(fault.comes_first for fault in faults)
+        if has_early_fault and self._asks:
             early = "copies, hold, virtual at: receive come before a provider is asked"
             problems.add((), f"{early}: they go with no test of one")
         if any(outcome.replay for outcome in outcomes):
@@ -73,13 +74,16 @@ class Placing:
 
     def _allowed(self, problems: Problems) -> frozenset[str] | None:
         """The operations in which all of it has a place; None with a fault."""
-        remaining, exact = self.operations, named_in(self.model.when.get("op"))
+        remaining = self.operations
+        exact = named_in(self.model.when.get("op"))
         for word, everywhere in self._fits():
             # A rule for all payments of a card is not meant for their refunds.
             unnamed = BY_NAME.get(word, frozenset()) - exact
             fit = everywhere - unnamed
-            # Where some fit, those that a glob means besides are left out in silence.
-            misfits = exact - fit if remaining & fit else remaining
+            misfits = remaining
+            if remaining & fit:
+                # Some fit: those that a glob means besides are left out in silence.
+                misfits = exact - fit
             if misfits:
                 key = word if word in _UNDER_WAY else "op"
                 problems.add(("when", key), _misfit(word, misfits, everywhere))
@@ -135,7 +139,8 @@ class Placing:
 
     def _misused_at_connect(self) -> Iterator[tuple[Path, str]]:
         """When a connection is made, neither its sandbox nor the request is known."""
-        model, unknown = self.model, "no request and no sandbox is known when a connection is made"
+        model = self.model
+        unknown = "no request and no sandbox is known when a connection is made"
         for key in model.when:
             if key != "nth":
                 yield ("when",), f"got {key}, and {unknown}: only nth can be tested"
@@ -166,7 +171,8 @@ class Placing:
         )
         for part, keys in (("when", list(self.model.when)), ("key", self.model.key or [])):
             for key in keys:
-                if key not in _KNOWN_EARLY and not key.startswith("header."):
+                is_in_head = key in _KNOWN_EARLY or key.startswith("header.")
+                if not is_in_head:
                     yield (part,), f"got {key}, and {known}"
         if not self._strikes_alone(At.UPLOAD):
             yield (
@@ -188,7 +194,8 @@ class Placing:
             )
         replays = [outcome for outcome in self.plan.outcomes if outcome.replay]
         faults = [outcome.transport for outcome in replays if outcome.transport is not None]
-        if any(fault.at is At.RECEIVE and not fault.goes_on for fault in faults):
+        ends_before = any(fault.at is At.RECEIVE and not fault.goes_on for fault in faults)
+        if ends_before:
             yield (
                 (),
                 "got replay with a fault at: receive: nothing happens, so there is no first "
@@ -227,9 +234,15 @@ def _replays_once(plan: Plan) -> bool:
     """Whether a sequence comes to a replay a single time: that one makes the answer which is to be
     repeated, and no call would get it."""
     if not isinstance(plan, Sequence) or plan.at_end in (AtEnd.HOLD, AtEnd.LOOP):
+        # Held or begun anew, it comes to its steps again and again.
         return False
-    steps = zip(plan.outcomes, (0, *plan.ends), plan.ends, strict=False)
-    return sum(end - start for outcome, start, end in steps if outcome.replay) == 1
+    replays = 0
+    start = 0
+    for outcome, end in zip(plan.outcomes, plan.ends, strict=True):
+        if outcome.replay:
+            replays += end - start
+        start = end
+    return replays == 1
 
 
 def _misfit(word: str, misfits: frozenset[str], fit: frozenset[str]) -> str:

@@ -36,7 +36,10 @@ def path_text(path: Sequence[str | int]) -> str:
     """``rules[2].when.op``, as a person would write it."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}"
     return text.removeprefix(".")
 
 
@@ -52,10 +55,12 @@ class ScenarioProblem:
     message: str
 
     def __str__(self) -> str:
-        place = f"{self.path}: " if self.path else ""
-        return printable(
-            f"{self.file}:{self.line}:{self.column}: {mask_text(place + self.message)}"
-        )
+        """As compilers write it, so that editors and CI systems find the place. It quotes the file,
+        which may hold card numbers and bytes that steer a terminal."""
+        words = self.message
+        if self.path:
+            words = f"{self.path}: {words}"
+        return printable(f"{self.file}:{self.line}:{self.column}: {mask_text(words)}")
 
 
 class ScenarioRefused(MockserverError):
@@ -114,8 +119,9 @@ class Problems:
     def place(self, path: Path = ()) -> tuple[int, int]:
         """Line and column of a part, from 1."""
         path = (*self.base, *path)
-        while path not in self.positions and path:
+        while path and path not in self.positions:
             path = path[:-1]
+        # A file that came as plain data, as by the control API, has no places.
         return self.positions.get(path, (1, 1))
 
     @contextmanager
@@ -127,4 +133,8 @@ class Problems:
         except ValueError as problem:
             self.add(path, str(problem))
         except Refused as refused:
-            self.add(path, "; ".join(refused.details.values()) if refused.details else str(refused))
+            # Details name fields of a request, which a file does not have.
+            words = str(refused)
+            if refused.details:
+                words = "; ".join(refused.details.values())
+            self.add(path, words)

@@ -16,8 +16,8 @@ from math import exp, log
 from pathlib import Path
 from typing import Annotated, ClassVar, TypeVar, get_args
 
-from pydantic import BeforeValidator, Field, GetPydanticSchema
-from pydantic_core.core_schema import no_info_after_validator_function
+from pydantic import BeforeValidator, Field, GetCoreSchemaHandler, GetPydanticSchema
+from pydantic_core.core_schema import CoreSchema, no_info_after_validator_function
 
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.codes import MESSAGES, Code
@@ -64,7 +64,9 @@ class Approve(OutcomeTraits):
 
     @property
     def words(self) -> str:
-        return "approve" if self.copies == 1 else f"approve, taken {self.copies} times"
+        if self.copies == 1:
+            return "approve"
+        return f"approve, taken {self.copies} times"
 
 
 @record
@@ -91,9 +93,11 @@ class Decline(OutcomeTraits):
 
     @property
     def words(self) -> str:
-        gateway = f", gateway {self.gateway_code}" if self.gateway_code is not None else ""
-        retry = "retryable" if self.is_retryable else "not retryable"
-        return f"decline {self.name} (code {self.error_code}{gateway}, {retry})"
+        facts = [f"code {self.error_code}"]
+        if self.gateway_code is not None:
+            facts.append(f"gateway {self.gateway_code}")
+        facts.append("retryable" if self.is_retryable else "not retryable")
+        return f"decline {self.name} ({', '.join(facts)})"
 
 
 class Settlement(StrEnum):
@@ -183,16 +187,20 @@ class Latency:
     def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
         """A range without an end ends where it begins: ``latency: 2s`` is read as ``min: 2s``.
         Refuses a range beside percentiles."""
-        data = {key: value for key, value in data.items() if value is not None}
-        if data.keys() & {"p50", "p99"} and data.keys() & {"min", "max"}:
+        said = {key: value for key, value in data.items() if value is not None}
+        if said.keys() & {"p50", "p99"} and said.keys() & {"min", "max"}:
             raise ValueError("got a range and percentiles, allowed: min and max, or p50 and p99")
-        return {"max": data["min"], **data} if "min" in data else data
+        if "min" in said:
+            said.setdefault("max", said["min"])
+        return said
 
     def __post_init__(self) -> None:
         percentiles = {"p50": self.p50, "p99": self.p99}
-        given = {name: length for name, length in percentiles.items() if length is not None}
-        if len(given) == 1 or list(given.values()) != sorted(given.values()):
-            got = " and ".join(f"{name} {duration_text(length)}" for name, length in given.items())
+        known = {name: length for name, length in percentiles.items() if length is not None}
+        is_in_order = list(known.values()) == sorted(known.values())
+        # One alone says no distribution: the other follows from nothing.
+        if len(known) == 1 or not is_in_order:
+            got = " and ".join(f"{name} {duration_text(length)}" for name, length in known.items())
             raise ValueError(f"got {got}, wanted both p50 and p99, the shorter first")
         if self.high < self.low:
             low, high = duration_text(self.low), duration_text(self.high)
@@ -202,8 +210,9 @@ class Latency:
     def words(self) -> str:
         if self.p50 is not None and self.p99 is not None:
             return f"latency p50 {duration_text(self.p50)}, p99 {duration_text(self.p99)}"
-        low, high = duration_text(self.low), duration_text(self.high)
-        return f"latency {low}" if low == high else f"latency {low} to {high}"
+        if self.low == self.high:
+            return f"latency {duration_text(self.low)}"
+        return f"latency {duration_text(self.low)} to {duration_text(self.high)}"
 
 
 LatencyWord = Annotated[Latency, short_for("min", Duration | Latency)]
@@ -219,11 +228,14 @@ def draw_latency(latency: Latency, draw: int) -> Micros:
         return latency.low + draw % (latency.high - latency.low + 1)
     if latency.p50 == 0:
         return 0
+    # In the middle of its part of the whole: neither 0 nor 1, at which there is no logarithm.
     share = (draw % _SPREAD + 0.5) / _SPREAD
     # The quantile of the distribution: at a share of a half it is p50, at 99 of 100 it is p99.
     odds = log(share / (1 - share)) / _LN_99
     spread = log(latency.p99 / latency.p50)
-    return min(round(latency.p50 * exp(spread * odds)), 10 * latency.p99)
+    length = round(latency.p50 * exp(spread * odds))
+    # The tail is long: with a p99 of ten times p50 one call in a million takes a thousand times it.
+    return min(length, 10 * latency.p99)
 
 
 T = TypeVar("T")
@@ -258,13 +270,14 @@ def _row(
 ) -> DeclineRow:
     """A row of the catalogue, of the texts of its columns. Messages are not among them: they are
     those of the service's codes."""
-    error = Code[code] if code else None
     taken = _TAKEN.get(name)
-    if error is None and taken is not None:
+    if taken is not None and not code:
         return DeclineRow(name, meaning, taken)
-    if error is None:
+    if not code:
         raise ValueError(f"{name} has no code")
+    error = Code[code]
     if taken is not None:
+        # What is not refused may be answered with a code too: a challenge is.
         return DeclineRow(name, meaning, taken, int(error), error.message)
     refusal = Decline(
         name,
@@ -325,18 +338,20 @@ class DeclineMap:
     def decline(self) -> Decline:
         """The refusal. Raises ``ValueError`` for a name that no row has, when nothing else says
         what it means: beside a code of its own it is a name that the file gives."""
-        code, row = self.error_code, DECLINES.get(self.name or "")
+        code = self.error_code
+        row = DECLINES.get(self.name or "")
         if code is None:
             if self.name is None:
                 raise ValueError("wanted the name of a refusal, or an errorCode of your own")
             base = decline(self.name)
             message = base.error_message
+        elif row is not None and row.error_code == code:
+            base = row
+            message = row.error_message
         else:
             base = row or _unlisted(self.name or f"error_{code}", code)
-            message = base.error_message
-            if base is not row or code != row.error_code:
-                # Another code than the row's: the service's own words for that, if it has any.
-                message = _MESSAGES.get(code, message)
+            # Another code than the row's: the service's own words for that, if it has any.
+            message = _MESSAGES.get(code, base.error_message)
         # What the file says stands in the place of what the row says.
         return replace(
             updated(base, self),
@@ -358,18 +373,33 @@ _RETRYABLE = frozenset(row.error_code for row in DECLINES.values() if row.is_ret
 
 def _read_as(file_model: type[T], meant: Callable[[T], Decline]) -> GetPydanticSchema:
     """Reads what a file says, and gives the refusal that it means."""
-    return GetPydanticSchema(
-        lambda _, handler: no_info_after_validator_function(meant, handler(file_model))
-    )
+
+    def schema(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_after_validator_function(meant, handler(file_model))
+
+    return GetPydanticSchema(schema)
+
+
+def _by_name(value: object) -> object:
+    """``decline: lost_card`` is short for a map with this name."""
+    if isinstance(value, str):
+        return {"name": value}
+    return value
+
+
+def _down(_: Empty) -> Decline:
+    return PROVIDER_DOWN
+
+
+def _timed_out(_: Empty) -> Decline:
+    return PROVIDER_TIMEOUT
 
 
 DeclineName = Annotated[str, Field(json_schema_extra={"enum": list(DECLINES)})]
 DeclineWord = Annotated[
     Decline,
     _read_as(DeclineMap, DeclineMap.decline),
-    BeforeValidator(
-        lambda value: {"name": value} if isinstance(value, str) else value, DeclineName | DeclineMap
-    ),
+    BeforeValidator(_by_name, DeclineName | DeclineMap),
 ]
-Down = Annotated[Decline, _read_as(Empty, lambda _: PROVIDER_DOWN)]
-TimedOut = Annotated[Decline, _read_as(Empty, lambda _: PROVIDER_TIMEOUT)]
+Down = Annotated[Decline, _read_as(Empty, _down)]
+TimedOut = Annotated[Decline, _read_as(Empty, _timed_out)]

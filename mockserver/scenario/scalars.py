@@ -8,9 +8,8 @@ Every reader raises ``ValueError`` with what was got and what is allowed.
 """
 
 import re
-from collections.abc import Callable
 from decimal import Decimal
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, PlainValidator
 
@@ -28,10 +27,14 @@ from mockserver.domain.clock import (
 from mockserver.domain.reading import number_of
 from mockserver.scenario.values import excerpt
 
-N = TypeVar("N", int, Decimal)
+LAST_MOVE: Micros = -1
+"""A lag that ends just before the last change."""
 
 _TIME_OF_DAY = r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9]))?"
 _ID = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+_TOO_LARGE = Decimal(10) ** 16
+"""No amount of money has so many digits: a number from here on is a slip."""
+
 _DURATION_PATTERN = r"^\s*([0-9]+(\.[0-9]+)?\s*(us|ms|s|m|h|d|w)\s*)+$"
 
 
@@ -70,10 +73,12 @@ class TimePoint(NamedTuple):
 
 def read_point(value: object) -> TimePoint:
     """A time of day, which comes every day, or an instant. YAML leaves both as texts."""
-    time_of_day = re.fullmatch(_TIME_OF_DAY, value.strip()) if isinstance(value, str) else None
-    if time_of_day is not None:
-        hours, minutes, seconds = (int(part or 0) for part in time_of_day.groups())
-        return TimePoint(hours * HOUR + minutes * MINUTE + seconds * SECOND, is_time_of_day=True)
+    if isinstance(value, str):
+        time_of_day = re.fullmatch(_TIME_OF_DAY, value.strip())
+        if time_of_day is not None:
+            hours, minutes, seconds = (int(part or 0) for part in time_of_day.groups())
+            after_midnight = hours * HOUR + minutes * MINUTE + seconds * SECOND
+            return TimePoint(after_midnight, is_time_of_day=True)
     try:
         return TimePoint(read_instant(value), is_time_of_day=False)
     except ValueError:
@@ -85,21 +90,22 @@ def read_point(value: object) -> TimePoint:
 def read_number(value: object) -> Decimal:
     """A number of 0 or more, digits kept."""
     number = number_of(value)
-    if number is None or not number.is_finite() or number < 0 or number.adjusted() > 15:
+    if number is None or not number.is_finite() or not 0 <= number < _TOO_LARGE:
         raise ValueError(f"got {excerpt(value)}, wanted a number of 0 or more")
     return number
 
 
 def read_id(value: object) -> str:
     """A name of up to 100 letters, digits, dots, hyphens and underscores."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not re.fullmatch(_ID, value):
+    # YAML reads ``id: 7`` as a number.
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    name = str(value) if is_number else value
+    if not isinstance(name, str) or re.fullmatch(_ID, name) is None:
         raise ValueError(
-            f"got {excerpt(value)}, wanted a name of letters, digits, dots, hyphens and "
+            f"got {excerpt(name)}, wanted a name of letters, digits, dots, hyphens and "
             "underscores (at most 100)"
         )
-    return value
+    return name
 
 
 def read_text(value: object) -> str:
@@ -121,7 +127,9 @@ def read_flag(value: object) -> bool:
 
 def read_zone(value: object) -> Zone | None:
     """A time zone by its name."""
-    return None if value is None else zone(_text(value, "a time zone such as Australia/Sydney"))
+    if value is None:
+        return None
+    return zone(_text(value, "a time zone such as Australia/Sydney"))
 
 
 def read_switch(value: object) -> bool:
@@ -133,28 +141,64 @@ def read_switch(value: object) -> bool:
     )
 
 
-def _only(
-    read: Callable[[object], N], holds: Callable[[N], bool], wanted: str, written: Any
-) -> BeforeValidator:
-    """What ``read`` gives, if ``holds`` is true of it; ``wanted`` says in words what that is,
-    ``written`` is what a file may write there."""
+def read_period(value: object) -> Micros:
+    """A duration that takes time: counters that began anew every 0 seconds would never count."""
+    period = read_duration(value)
+    if period <= 0:
+        raise ValueError(f"got {excerpt(value)}, wanted a duration above 0, such as 1s or 1d")
+    return period
 
-    def checked(value: object) -> N:
-        value_read = read(value)
-        if not holds(value_read):
-            raise ValueError(f"got {excerpt(value)}, wanted {wanted}")
-        return value_read
 
-    return BeforeValidator(checked, written)
+def read_lag(value: object) -> Micros:
+    """How far back a read sees: a duration, or the last change. What happened meanwhile is kept to
+    be taken back, so it is at most a day."""
+    if value == "last_move":
+        return LAST_MOVE
+    lag = read_duration(value)
+    if not 0 < lag <= DAY:
+        raise ValueError(
+            f"got {excerpt(value)}, wanted a duration above 0 and at most 1d, such as 15s, or "
+            "last_move"
+        )
+    return lag
+
+
+def read_share(value: object) -> Decimal:
+    """A part of a whole, or a probability."""
+    share = number_of(value)
+    if share is None or not 0 <= share <= 1:
+        raise ValueError(f"got {excerpt(value)}, wanted a share from 0 to 1, such as 0.2")
+    return share
+
+
+def read_positive(value: object) -> Decimal:
+    """A number above 0."""
+    number = read_number(value)
+    if number <= 0:
+        raise ValueError(f"got {excerpt(value)}, wanted a number above 0")
+    return number
+
+
+def read_swap(value: object) -> bool | Micros:
+    """Whether something is swapped, or how long it waits to be."""
+    if isinstance(value, bool):
+        return value
+    length = read_duration(value)
+    if length <= 0:
+        raise ValueError(
+            f"got {excerpt(value)}, wanted true, false or a duration above 0, such as 2s"
+        )
+    return length
 
 
 def whole(low: int, high: int) -> BeforeValidator:
     """A whole number between two bounds, both included."""
 
     def read(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"got {excerpt(value)}, wanted a whole number from {low} to {high}")
-        return value
+        # In Python true is a number, and ``copies: true`` is a slip.
+        if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+            return value
+        raise ValueError(f"got {excerpt(value)}, wanted a whole number from {low} to {high}")
 
     return BeforeValidator(read, Annotated[int, Field(ge=low, le=high)])
 
@@ -168,32 +212,12 @@ _NUMBER_TEXT = Annotated[str, Field(pattern=r"^\s*\+?[0-9]+(\.[0-9]+)?\s*$")]
 
 # Of each kind: the value that runs, what reads it, and what a file may write there.
 Duration = Annotated[Micros, BeforeValidator(read_duration, DurationText | Literal[0])]
-Period = Annotated[
-    Micros,
-    _only(
-        read_duration,
-        lambda period: period > 0,
-        "a duration above 0, such as 1s or 1d",
-        DurationText,
-    ),
-]
+Period = Annotated[Micros, BeforeValidator(read_period, DurationText)]
 ZoneName = Annotated[
     Zone | None,
     PlainValidator(read_zone, Annotated[str, Field(examples=["Australia/Sydney"])] | None),
 ]
-LAST_MOVE: Micros = -1
-"""A lag that ends just before the last change."""
-
-Lag = Annotated[
-    Micros,
-    # What happened meanwhile is kept to be taken back.
-    _only(
-        lambda lag: LAST_MOVE if lag == "last_move" else read_duration(lag),
-        lambda lag: lag == LAST_MOVE or 0 < lag <= DAY,
-        "a duration above 0 and at most 1d, such as 15s, or last_move",
-        Literal["last_move"] | DurationText,
-    ),
-]
+Lag = Annotated[Micros, BeforeValidator(read_lag, Literal["last_move"] | DurationText)]
 _SHIFT_TEXT = Annotated[
     str, Field(pattern="^-?" + _DURATION_PATTERN[1:], description="-10m: ago; 10m: ahead")
 ]
@@ -214,21 +238,11 @@ Number = Annotated[
 ]
 Share = Annotated[
     Decimal,
-    _only(
-        number_of,
-        lambda share: share is not None and 0 <= share <= 1,
-        "a share from 0 to 1, such as 0.2",
-        Annotated[float, Field(ge=0, le=1)] | _NUMBER_TEXT,
-    ),
+    BeforeValidator(read_share, Annotated[float, Field(ge=0, le=1)] | _NUMBER_TEXT),
 ]
 Positive = Annotated[
     Decimal,
-    _only(
-        read_number,
-        lambda number: number > 0,
-        "a number above 0",
-        Annotated[float, Field(gt=0)] | _NUMBER_TEXT,
-    ),
+    BeforeValidator(read_positive, Annotated[float, Field(gt=0)] | _NUMBER_TEXT),
 ]
 Id = Annotated[
     str,
@@ -240,15 +254,7 @@ Text = Annotated[str, BeforeValidator(read_text, str | int)]
 Flag = Annotated[bool, BeforeValidator(read_flag, bool)]
 Switch = Annotated[
     bool,
-    BeforeValidator(read_switch, Literal[True] | Annotated[dict[str, Any], Field(max_length=0)]),
+    BeforeValidator(read_switch, Literal[True] | Annotated[dict[str, object], Field(max_length=0)]),
 ]
-Swap = Annotated[
-    bool | Micros,
-    _only(
-        lambda value: value if isinstance(value, bool) else read_duration(value),
-        lambda length: isinstance(length, bool) or length > 0,
-        "true, false or a duration above 0, such as 2s",
-        bool | DurationText,
-    ),
-]
+Swap = Annotated[bool | Micros, BeforeValidator(read_swap, bool | DurationText)]
 Count = Annotated[int, whole(1, 1_000_000_000)]

@@ -25,9 +25,9 @@ from mockserver.scenario.batch_script import BatchScript
 from mockserver.scenario.matching import ORDER, FieldTest
 from mockserver.scenario.operations import ABOUT_A_CHARGE, PROVIDER_OPERATIONS, STATE, TAKING
 from mockserver.scenario.outcome import NOTHING, Outcome
-from mockserver.scenario.paths import STORED
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
 from mockserver.scenario.scenario import Scenario
+from mockserver.scenario.stored_fields import STORED
 from mockserver.scenario.transport import FaultKind
 from mockserver.scenario.values import excerpt
 from mockserver.scenario.webhook_plan import WebhookPlan

@@ -60,7 +60,7 @@ with ``all`` every other request, answer and webhook of the sandbox is held with
 
 
 @record
-class _Row:
+class _KindRow:
     """What is true of every fault of a kind: the ``places`` where it fits; the ``doubt`` in which
     it leaves the client; whether it takes the client's time; whether it strikes the reading of a
     body, which then goes on; whether it ends the connection itself (``cuts``); and whether a
@@ -75,34 +75,36 @@ class _Row:
 
 
 _WHOLE, _ANSWER = (At.RECEIVE, At.ANSWER), (At.ANSWER,)
-_KINDS: Mapping[str, _Row] = {
-    FaultKind.STATUS: _Row(_WHOLE),
-    FaultKind.DELAY: _Row(_WHOLE, is_slow=True, goes_on=True),
-    FaultKind.RESET: _Row(tuple(At), UncertainResult.RESET, cuts=True),
-    FaultKind.CLOSE_AFTER: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
-    FaultKind.TRUNCATE: _Row(_ANSWER, UncertainResult.CUT, cuts=True),
-    FaultKind.DRIBBLE: _Row(_ANSWER, is_slow=True),
-    FaultKind.GARBAGE: _Row(_WHOLE, UncertainResult.GARBLED, cuts=True),
-    FaultKind.HANG: _Row((At.UPLOAD, *_WHOLE), UncertainResult.TIMED_OUT, is_slow=True, cuts=True),
-    FaultKind.HOLD: _Row(_WHOLE, is_slow=True, goes_on=True),
-    FaultKind.MALFORMED_JSON: _Row(_ANSWER, UncertainResult.GARBLED),
-    FaultKind.SLOW: _Row((At.UPLOAD,), is_reading=True),
-    FaultKind.COPIES: _Row((At.RECEIVE,), goes_on=True),
-    FaultKind.EDIT: _Row(_ANSWER),
+_KINDS: Mapping[str, _KindRow] = {
+    FaultKind.STATUS: _KindRow(_WHOLE),
+    FaultKind.DELAY: _KindRow(_WHOLE, is_slow=True, goes_on=True),
+    FaultKind.RESET: _KindRow(tuple(At), UncertainResult.RESET, cuts=True),
+    FaultKind.CLOSE_AFTER: _KindRow(_ANSWER, UncertainResult.CUT, cuts=True),
+    FaultKind.TRUNCATE: _KindRow(_ANSWER, UncertainResult.CUT, cuts=True),
+    FaultKind.DRIBBLE: _KindRow(_ANSWER, is_slow=True),
+    FaultKind.GARBAGE: _KindRow(_WHOLE, UncertainResult.GARBLED, cuts=True),
+    FaultKind.HANG: _KindRow(
+        (At.UPLOAD, *_WHOLE), UncertainResult.TIMED_OUT, is_slow=True, cuts=True
+    ),
+    FaultKind.HOLD: _KindRow(_WHOLE, is_slow=True, goes_on=True),
+    FaultKind.MALFORMED_JSON: _KindRow(_ANSWER, UncertainResult.GARBLED),
+    FaultKind.SLOW: _KindRow((At.UPLOAD,), is_reading=True),
+    FaultKind.COPIES: _KindRow((At.RECEIVE,), goes_on=True),
+    FaultKind.EDIT: _KindRow(_ANSWER),
 }
 _MISPLACED = {
-    (False, At.ANSWER): "{word} comes before anything happens; use at: receive",
-    (False, At.RECEIVE): "{word} changes an answer, and at: receive there is none; use at: answer",
-    (False, At.UPLOAD): "{word} cannot be used at: upload, which has only reset, hang and slow",
-    (False, At.CONNECT): "{word} cannot be used at: connect, which has only reset",
-    (True, At.CONNECT): "{word} reads a body, and at: connect there is none; use at: upload",
-    (True, At.RECEIVE): "{word} reads a body, and at: receive it has been read; use at: upload",
-    (
-        True,
-        At.ANSWER,
-    ): "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
+    At.ANSWER: "{word} comes before anything happens; use at: receive",
+    At.RECEIVE: "{word} changes an answer, and at: receive there is none; use at: answer",
+    At.UPLOAD: "{word} cannot be used at: upload, which has only reset, hang and slow",
+    At.CONNECT: "{word} cannot be used at: connect, which has only reset",
 }
-"""The refusal of a fault at the wrong place, by whether it is one of reading."""
+_MISPLACED_READING = {
+    At.CONNECT: "{word} reads a body, and at: connect there is none; use at: upload",
+    At.RECEIVE: "{word} reads a body, and at: receive it has been read; use at: upload",
+    At.ANSWER: "{word} reads a body, and at: answer it has been read; use at: upload, or dribble",
+}
+"""The refusal of a fault at a place where it does not fit; of one that strikes the reading of a
+body."""
 
 WITHOUT_CONNECTION = tuple(kind for kind, row in _KINDS.items() if not row.cuts)
 """Faults that any server can perform."""
@@ -170,12 +172,11 @@ def _pause(value: object) -> object:
         if pause % SECOND:
             raise ValueError(f"got '{value}', wanted whole seconds: Retry-After has no fractions")
         value = pause // SECOND
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= _LONGEST_PAUSE:
-        raise ValueError(
-            f"got {excerpt(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as "
-            "3 or 3s"
-        )
-    return value
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LONGEST_PAUSE:
+        return value
+    raise ValueError(
+        f"got {excerpt(value)}, wanted whole seconds from 0 to {_LONGEST_PAUSE}, such as 3 or 3s"
+    )
 
 
 _LONGEST_PATH = 200
@@ -233,15 +234,15 @@ class Transport:
     def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
         """What is null is absent, but for the body. Refuses a fault that names none, or parts of an
         answer without its status."""
-        data = {key: value for key, value in data.items() if value is not None or key == "body"}
-        extra = [word for word in ("body", "retry_after") if word in data]
-        if extra and "status" not in data:
-            raise ValueError(f"{' and '.join(extra)} need status, which is missing")
-        if not data.keys() & set(_WORDS):
+        said = {key: value for key, value in data.items() if value is not None or key == "body"}
+        of_answer = [word for word in ("body", "retry_after") if word in said]
+        if of_answer and "status" not in said:
+            raise ValueError(f"{' and '.join(of_answer)} need status, which is missing")
+        if said.keys().isdisjoint(_WORDS):
             raise ValueError(
-                f"got {', '.join(data) or 'nothing'}, wanted one of {', '.join(_WORDS)}"
+                f"got {', '.join(said) or 'nothing'}, wanted one of {', '.join(_WORDS)}"
             )
-        return data
+        return said
 
     def __post_init__(self) -> None:
         kinds = [kind for kind in _ALONE if self._names(kind)]
@@ -255,19 +256,20 @@ class Transport:
                 "join any)"
             )
         if kinds:
-            self._check_place(kinds[0], kinds[0])
+            self._check_place(kinds[0], word=kinds[0])
         elif edits:
-            self._check_place(FaultKind.EDIT, edits[0])
+            # Its three keys say one thing, and may stand together.
+            self._check_place(FaultKind.EDIT, word=edits[0])
         else:
-            self._check_place(FaultKind.DELAY, FaultKind.DELAY)
+            self._check_place(FaultKind.DELAY, word=FaultKind.DELAY)
         self._check_answer()
-        # A success whose body the file leaves out has none: the error object would be a lie.
-        if self.body == OURS and (self.status or 0) < _FIRST_BAD:
+        is_success = self.status is None or self.status < _FIRST_BAD
+        if is_success and self.body == OURS:
+            # A success whose body the file leaves out has none: the error object would be a lie.
             object.__setattr__(self, "body", None)
         if self.retry_after is not None:
-            object.__setattr__(
-                self, "headers", {**(self.headers or {}), "Retry-After": str(self.retry_after)}
-            )
+            headers = {**(self.headers or {}), "Retry-After": str(self.retry_after)}
+            object.__setattr__(self, "headers", headers)
 
     def _names(self, kind: FaultKind) -> bool:
         """Whether the key of a kind is given; ``close_after: 0`` is, which cuts before the first
@@ -279,14 +281,17 @@ class Transport:
         """Set the kind, which a file names by ``word``, if it fits where the fault strikes: what
         changes an answer needs one, what slows the reading of a body is too late after that."""
         object.__setattr__(self, "kind", kind)
-        if self.virtual and (not self.delay or self.at not in _WHOLE):
+        may_be_virtual = self.delay > 0 and self.at in _WHOLE
+        if self.virtual and not may_be_virtual:
             raise ValueError(
                 "virtual needs delay and at: receive or answer: it says how that time passes"
             )
         row = _KINDS[kind]
         if self.at not in row.places:
-            raise ValueError(_MISPLACED[row.is_reading, self.at].format(word=word))
+            refusals = _MISPLACED_READING if row.is_reading else _MISPLACED
+            raise ValueError(refusals[self.at].format(word=word))
         if self.at is At.CONNECT and self.delay:
+            # A delay may join any kind: that of a reset passes the check above.
             raise ValueError("delay cannot be used at: connect, which has only reset")
 
     def _check_answer(self) -> None:
@@ -300,7 +305,8 @@ class Transport:
                     f"{name} is the server's own; use truncate for a wrong length, or headers "
                     "without a status"
                 )
-        if self.status in _BODILESS and self.body is not None and self.body != OURS:
+        has_body = self.body is not None and self.body != OURS
+        if has_body and self.status in _BODILESS:
             raise ValueError(f"got a body, and an answer of status {self.status} has none")
 
     @property
@@ -308,10 +314,15 @@ class Transport:
         """Why the client cannot know how its call ended; None when the answer can be read."""
         match self.kind:
             case FaultKind.STATUS:
-                is_broken = (self.status or 0) >= _BROKEN
-                return UncertainResult.BAD_GATEWAY if is_broken and not self._is_told else None
+                is_broken = self.status is not None and self.status >= _BROKEN
+                if is_broken and not self._is_told:
+                    return UncertainResult.BAD_GATEWAY
+                # A client believes a 4xx, as the service refuses with it before it acts.
+                return None
             case FaultKind.EDIT:
-                return UncertainResult.GARBLED if self.lowered.keys() & _UNREADABLE else None
+                if self.lowered.keys().isdisjoint(_UNREADABLE):
+                    return None
+                return UncertainResult.GARBLED
             case kind:
                 return _KINDS[kind].doubt
 
@@ -346,9 +357,9 @@ class Transport:
     def comes_first(self) -> bool:
         """Whether it must be decided before anything has been asked of a provider: what is to reach
         the service several times, or later, has not reached it yet."""
-        return self.at is At.RECEIVE and (
-            self.virtual or self.kind in (FaultKind.COPIES, FaultKind.HOLD)
-        )
+        comes_later = self.virtual or self.kind is FaultKind.HOLD
+        comes_often = self.kind is FaultKind.COPIES
+        return self.at is At.RECEIVE and (comes_later or comes_often)
 
     @property
     def is_reading(self) -> bool:
@@ -373,12 +384,14 @@ class Transport:
 
     @property
     def words(self) -> str:
+        length = duration_text(self.delay)
+        if self.kind is FaultKind.DELAY and self.virtual:
+            return f"transport at {self.at}: so much time passes: {length}"
         if self.kind is FaultKind.DELAY:
-            passes = "so much time passes: " if self.virtual else "delay "
-            return f"transport at {self.at}: {passes}{duration_text(self.delay)}"
+            return f"transport at {self.at}: delay {length}"
         words = f"transport at {self.at}: {self._kind_words()}"
         if self.delay:
-            words += f" after {duration_text(self.delay)}"
+            words += f" after {length}"
         return words
 
     def _kind_words(self) -> str:
@@ -387,10 +400,12 @@ class Transport:
             case FaultKind.STATUS:
                 return f"status {self.status}"
             case FaultKind.EDIT:
+                words: list[str] = []
                 changes = {"edit": self.edit, "omit": self.omit, "headers": self.headers}
-                return ", ".join(
-                    f"{word} {' and '.join(names)}" for word, names in changes.items() if names
-                )
+                for word, names in changes.items():
+                    if names:
+                        words.append(f"{word} {' and '.join(names)}")
+                return ", ".join(words)
             case FaultKind.CLOSE_AFTER:
                 return f"close after {self.close_after} bytes"
             case FaultKind.HOLD:
@@ -443,6 +458,7 @@ def _changed(value: object, path: Sequence[str], member: object) -> object:
     first, *rest = path
     if isinstance(value, dict):
         members = value.copy()
+        # Of an object that is not there it is not known what else it would hold.
         is_added = not rest and member is not _GONE
         if first in value or is_added:
             _put(members, first, rest, member)
@@ -470,6 +486,8 @@ def _indexes(items: Sequence[object], part: str) -> Sequence[int]:
     """The elements of a list that one part of a path names."""
     if part == _EACH:
         return range(len(items))
-    if part.isascii() and part.isdigit() and int(part) < len(items):
+    # Other digits of Unicode are numbers for Python, and none for who writes a path.
+    is_place = part.isascii() and part.isdigit()
+    if is_place and int(part) < len(items):
         return (int(part),)
     return ()

@@ -37,6 +37,7 @@ def canonical(value: object) -> Value:
         case None | Decimal():
             return value
         case bool():
+            # Before numbers, as in Python a bool is one.
             return "true" if value else "false"
         case int():
             return Decimal(value)
@@ -64,14 +65,18 @@ def excerpt(value: object) -> str:
     if value is None:
         return "nothing"
     text = text_excerpt(plain_text(value))
-    return f"'{text}'" if isinstance(value, str) else text
+    if isinstance(value, str):
+        # So a reader tells the text '5' from the number.
+        return f"'{text}'"
+    return text
 
 
 def plain_text(value: object) -> str:
     """The whole text of a value that is there, as it came: JSON where Python would write it
     otherwise."""
-    is_json = isinstance(value, Mapping | list | tuple | Decimal | bool)
-    return json_text(value) if is_json else str(value)
+    if isinstance(value, Mapping | list | tuple | Decimal | bool):
+        return json_text(value)
+    return str(value)
 
 
 def text_excerpt(text: str) -> str:
@@ -90,12 +95,16 @@ def as_text(got: object) -> str:
     """A value as tests of texts see it; decimals keep their digits."""
     if got is None:
         return ""
-    return json_text(got) if isinstance(got, bool | Decimal) else str(got)
+    if isinstance(got, bool | Decimal):
+        return json_text(got)
+    return str(got)
 
 
 def text_operand(wanted: object) -> str:
     """The text that a test of texts wants: its operand. Raises ``ValueError`` for one of no
     length, and for what is not plain."""
-    if isinstance(wanted, bool) or not isinstance(wanted, (str, int, Decimal)) or wanted == "":
+    is_plain = isinstance(wanted, str | int | Decimal) and not isinstance(wanted, bool)
+    # Every text begins, ends and contains an empty one: such a test says nothing.
+    if not is_plain or wanted == "":
         raise ValueError(f"got {excerpt(wanted)}, wanted a text")
     return as_text(wanted)

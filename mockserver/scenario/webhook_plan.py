@@ -106,16 +106,11 @@ class WebhookPlan:
         for word, other in _APART:
             if getattr(self, word) and getattr(self, other):
                 raise ValueError(f"got {word} and {other}, only one of them is allowed")
-        if self.extra and not any(getattr(self, word) for word in _WRONG):
+        is_wrong = any(getattr(self, word) for word in _WRONG)
+        if self.extra and not is_wrong:
+            # With nothing wrong it would tell the truth twice, which is what ``copies`` is for.
             raise ValueError(f"extra needs what is wrong with the one more: {', '.join(_WRONG)}")
-        if self.together:
-            # They leave at one instant, so nothing can come between them or be waited for.
-            against = ["blocks", "gap", "swap_with_next", "receiver"]
-            if self.copies == 1:
-                against.append("before_answer")
-            for word in against:
-                if getattr(self, word):
-                    raise ValueError(f"got together and {word}, only one of them is allowed")
+        self._check_together()
         if self.hold and self.receiver:
             raise ValueError(
                 "got hold and receiver, only one of them is allowed: the receiver itself must "
@@ -127,17 +122,34 @@ class WebhookPlan:
                 hint = nearest(first, _ENVELOPE) or f" - did you mean 'data.{path[:60]}'?"
                 raise ValueError(f"got '{path[:60]}', and a webhook has meta and data{hint}")
 
+    def _check_together(self) -> None:
+        """Refuse what cannot be said of webhooks that leave at one instant: nothing can come
+        between them, and none can wait for another."""
+        if not self.together:
+            return
+        against = ["blocks", "gap", "swap_with_next", "receiver"]
+        if self.copies == 1:
+            # It leaves with the next one of the receiver, which may come long after the answer.
+            against.append("before_answer")
+        for word in against:
+            if getattr(self, word):
+                raise ValueError(f"got together and {word}, only one of them is allowed")
+
     @property
     def forged(self) -> Signature | None:
-        """What stands in the header of the signature; None for the right one. Two keys say it:
-        ``bad_signature`` is older than ``signature``."""
-        return Signature.BAD if self.bad_signature else self.signature
+        """What stands in the header of the signature; None for the right one."""
+        if self.bad_signature:
+            # An older key for the same.
+            return Signature.BAD
+        return self.signature
 
     @property
     def held_for(self) -> Micros:
         """How long it waits for the next one about the same object; 0 when any to the same receiver
         will do."""
-        return 0 if isinstance(self.swap_with_next, bool) else self.swap_with_next
+        if isinstance(self.swap_with_next, bool):
+            return 0
+        return self.swap_with_next
 
     @property
     def is_edited(self) -> bool:

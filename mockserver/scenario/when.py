@@ -47,10 +47,12 @@ from mockserver.scenario.operations import (
     operations_like,
     unspaced,
 )
-from mockserver.scenario.paths import CARD_FACTS, STORED, fields_of, known_path, overlap
+from mockserver.scenario.paths import CARD_FACTS, known_path, overlap
 from mockserver.scenario.patterns import Patterns
 from mockserver.scenario.problems import Problems
+from mockserver.scenario.request_fields import fields_of
 from mockserver.scenario.scalars import Duration, Point, TimePoint, ZoneName
+from mockserver.scenario.stored_fields import STORED
 from mockserver.scenario.values import excerpt
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -93,7 +95,9 @@ class When:
                 yield difference
         if self.window is None:
             return
-        begins = self.begins if self.begins is not None else first
+        begins = self.begins
+        if begins is None:
+            begins = first
         if begins is None:
             begins = attempt.now
         if not self.window.holds(attempt.now, begins, self.zone):
@@ -143,11 +147,12 @@ def operations_of(when: Mapping[str, object], problems: Problems) -> frozenset[s
 def named_in(wanted: object) -> frozenset[str]:
     """The operations that ``op`` names in full, not by a glob: who names one means it, and is told
     when a word of the rule has no place there."""
-    return frozenset(
-        pattern
-        for pattern in _patterns(wanted)
-        if isinstance(pattern, str) and pattern in OPERATIONS
-    )
+    named: set[str] = set()
+    for pattern in _patterns(wanted):
+        # What is no text is refused where ``op`` is read.
+        if isinstance(pattern, str) and pattern in OPERATIONS:
+            named.add(pattern)
+    return frozenset(named)
 
 
 def _patterns(wanted: object) -> list[object]:
@@ -191,9 +196,11 @@ def _test_of(
     if not is_test(key):
         raise ValueError(f"unknown key '{key[:60]}'{_meant_by(key, operations)}")
     if key == "overlaps":
+        # The kind says what is read, so no operator has a meaning here.
         _among({"eq": wanted}, tuple(STORED))
         return compile_test(key, wanted, overlap(str(wanted)))
     if key == "provider" and declared:
+        # A file that declares none is about providers which the shop creates: no name is a slip.
         _declared(wanted, declared)
     return _test(key, wanted, patterns, operations)
 
@@ -206,6 +213,7 @@ def _meant_by(key: str, operations: frozenset[str]) -> str:
     if key in fields_of(operations):
         return f" - did you mean 'request.{key}'?"
     keys = [*KEYS, "request.<path>", "state.<path>", "header.<name>"]
+    # A key with its value in it is near to no key.
     return unspaced(key, keys) or nearest(key, keys) or f", allowed: {', '.join(keys)}"
 
 
@@ -244,10 +252,12 @@ def _wanted_values(wanted: object) -> list[object]:
     as bounds, need be no value that the field can have."""
     if not isinstance(wanted, dict):
         return [wanted]
-    values = [operand for word, operand in wanted.items() if word in ("eq", "ne")]
-    listed = wanted.get("in")
-    if isinstance(listed, list):
-        values += listed
+    values: list[object] = []
+    for word, operand in wanted.items():
+        if word in ("eq", "ne"):
+            values.append(operand)
+        elif word == "in" and isinstance(operand, list):
+            values += operand
     return values
 
 
@@ -310,7 +320,9 @@ def _brand(wanted: object) -> object:
     """Brands in any letter case: people write Visa, and texts are compared letter by letter."""
 
     def upper(value: object, _: str) -> object:
-        return value.upper() if isinstance(value, str) else value
+        if isinstance(value, str):
+            return value.upper()
+        return value
 
     return _among(_operands(wanted, upper), tuple(Brand))
 
@@ -324,11 +336,13 @@ def _digits(wanted: object, most: int, word: str = "eq") -> object:
         """An operand as digits. Raises ``ValueError``."""
         if word in ("exists", "matches"):
             return value
-        text = "" if isinstance(value, bool) or value is None else str(value)
+        # YAML reads digits without quotes as a number.
+        text = str(value)
         least, allowed = most, f"{most} digits"
         if word in ("starts_with", "ends_with"):
             least, allowed = 1, f"1 to {most} digits"
-        if not text.isascii() or not text.isdecimal() or not least <= len(text) <= most:
+        is_digits = text.isascii() and text.isdecimal()
+        if not is_digits or not least <= len(text) <= most:
             raise ValueError(f"got {excerpt(value)}, wanted {allowed} (never a full number)")
         return text
 
@@ -363,10 +377,11 @@ _OPERANDS: Mapping[str, Callable[[object], object]] = {
 
 def _month_day(value: object) -> object:
     """A day of the month, or the last one, whichever that is."""
-    is_day = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 31
-    if value != LAST and not is_day:
-        raise ValueError(f"got {excerpt(value)}, wanted a day from 1 to 31 or {LAST}")
-    return value
+    if value == LAST:
+        return value
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 31:
+        return value
+    raise ValueError(f"got {excerpt(value)}, wanted a day from 1 to 31 or {LAST}")
 
 
 def _weekday(value: object) -> object:
@@ -408,8 +423,9 @@ class Window:
         is_timed = any(point.is_time_of_day for point in points)
         on_days = self.days is not None or self.month_days is not None
         self._check_keys(points, is_timed=is_timed, on_days=on_days)
-        start = self.from_.at if self.from_ is not None else None
-        end = self.to.at if self.to is not None else None
+        start = None if self.from_ is None else self.from_.at
+        end = None if self.to is None else self.to.at
+        # Days alone mean the whole of each.
         daily = on_days or is_timed
         self._check_bounds(start, end, daily=daily)
         if start is not None and self.for_ is not None:
@@ -422,20 +438,18 @@ class Window:
         """Refuse keys that do not go together."""
         if () in (self.days, self.month_days):
             raise ValueError("got no day, wanted at least one")
-        if not points and self.for_ is None and not on_days:
+        has_span = bool(points) or self.for_ is not None
+        if not has_span and not on_days:
             raise ValueError("got nothing, wanted at least one of from, to, for, days, month_days")
         if self.to is not None and self.for_ is not None:
             raise ValueError("got to and for, only one of them is allowed")
         if len({point.is_time_of_day for point in points}) > 1:
             raise ValueError("got a time of day and a date-time, wanted both bounds of one kind")
-        if is_timed or not (points or self.for_ is not None):
+        if is_timed or not has_span:
             return
         # Days and zones say where a time of day lies: beside an instant they have no meaning.
-        for word, value in (
-            ("days", self.days),
-            ("month_days", self.month_days),
-            ("zone", self.zone),
-        ):
+        of_days = {"days": self.days, "month_days": self.month_days, "zone": self.zone}
+        for word, value in of_days.items():
             if value is not None:
                 raise ValueError(
                     f"got {word} without a time of day, wanted {word} alone or with from or to "
@@ -445,12 +459,19 @@ class Window:
     def _check_bounds(self, start: Micros | None, end: Micros | None, *, daily: bool) -> None:
         """Refuse spans that hold no instant, or that would meet themselves on the next day."""
         if daily:
+            # An end before the start lies on the next day.
             if end is not None and end == (start or 0):
                 raise ValueError("got an end that is the start: no time of day lies between them")
         elif start is not None and end is not None and end <= start:
             raise ValueError("got an end that is not after the start")
-        if self.for_ == 0 or (daily and self.for_ is not None and self.for_ > DAY):
-            most = ", and at most 24h after a time of day, which comes every day" if daily else ""
+        if self.for_ is None:
+            return
+        most = ""
+        is_too_long = False
+        if daily:
+            most = ", and at most 24h after a time of day, which comes every day"
+            is_too_long = self.for_ > DAY
+        if self.for_ == 0 or is_too_long:
             raise ValueError(f"got for: {duration_text(self.for_)}, wanted more than 0{most}")
 
     def holds(self, now: Micros, begins: Micros, zone: Zone) -> bool:
@@ -461,7 +482,9 @@ class Window:
         start, end = self.start, self.end
         if start is None and self.for_ is not None:
             start, end = begins, begins + self.for_
-        return (start is None or start <= now) and (end is None or now < end)
+        if start is not None and now < start:
+            return False
+        return end is None or now < end
 
     def _holds_daily(self, now: Micros, zone: Zone) -> bool:
         """Whether an instant lies in the span of its day, or in that of the day before, which may

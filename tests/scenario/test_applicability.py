@@ -7,7 +7,7 @@ from mockserver.domain.reading import camel
 from mockserver.engine.step import KINDS
 from mockserver.scenario.attempt import Stage
 from mockserver.scenario.operations import ABOUT_ONE, OPERATIONS, PROVIDER_OPERATIONS, STATE
-from mockserver.scenario.paths import fields_of
+from mockserver.scenario.request_fields import fields_of
 from mockserver.web.routes import ROUTES
 from tests.driving import DUMMY, Api, card, card_charge
 from tests.scenario.telling import ask, directing, fault, fires, one, told

@@ -4,7 +4,8 @@ sent and kept."""
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.step import KINDS
 from mockserver.engine.tables import ROW_CLASSES
-from mockserver.scenario.paths import STORED, parts_of
+from mockserver.scenario.request_fields import parts_of
+from mockserver.scenario.stored_fields import STORED
 from mockserver.web.openapi import WEBHOOKS
 from mockserver.wire.replies import reply_type
 from tests.driving import DUMMY, Api, card

@@ -33,6 +33,7 @@ HEAVY = {
     "mockserver.store",
     "mockserver.web.tracing",
     "mockserver.scenario.reference",
+    "mockserver.scenario.when_schema",
 }
 
 FIRST_CHARGE = """

@@ -15,7 +15,8 @@ from typing import Any, TypedDict
 from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
 from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNREQUESTED
-from mockserver.scenario.paths import CARD_FACTS, has_age, stored_in, testable
+from mockserver.scenario.paths import CARD_FACTS, has_age, stored_in
+from mockserver.scenario.request_fields import testable
 from mockserver.web import routes
 from mockserver.web.control.call import LINES, AnyCall, ControlRoute
 from mockserver.web.openapi import JSON, PROBLEM, WEBHOOKS, asyncapi, document
