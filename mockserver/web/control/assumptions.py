@@ -49,11 +49,14 @@ def override(call: ControlCall[Overrides, ControlBody]) -> object:
     profile's value. Raises ``Invalid`` (90) naming every bad row; then nothing has changed.
     """
     sandbox = call.sandbox()
-    values, faults = _values(
-        {key: value for key, value in call.document.items() if key != "profile"}
-    )
+    new_values = dict(call.document)
+    # It is a field of the body, and no row.
+    new_values.pop("profile", None)
+    values, faults = _values(new_values)
     profile: Profile = call.body_beside(faults).profile or sandbox.assumed.profile
-    overrides = dict(sandbox.own.overrides) if sandbox.own is not None else {}
+    overrides: dict[str, object] = {}
+    if sandbox.own is not None:
+        overrides |= sandbox.own.overrides
     for key, value in values.items():
         if value is not None:
             overrides[key] = value

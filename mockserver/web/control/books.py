@@ -12,13 +12,15 @@ Everything here may be about 100,000 charges, so others are served between one i
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import field
-from itertools import chain
-from typing import Annotated, Any, NamedTuple
+from functools import partial
+from itertools import count, islice
+from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
 from mockserver.books.comparison import COMPARED
 from mockserver.books.orders import (
+    BookDifference,
     ComparedBooks,
     Report,
     charges_of,
@@ -38,7 +40,7 @@ from mockserver.domain.record import mutable
 from mockserver.domain.states import BatchState
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
-from mockserver.findings.ledger import MOST
+from mockserver.findings.ledger import MOST, Evidence
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
 from mockserver.web.control.findings import finding_reply, watched
 from mockserver.web.control.raised import watch_of
@@ -68,16 +70,16 @@ class BooksQuery(ControlBody):
 class ShopBooks(ControlBody):
     """The shop's books."""
 
-    rows: list[Any] = Field(
+    rows: list[object] = Field(
         description='what it believes, such as {"reference": "order-5", "paid": 20, "state": '
         '"paid"}'
     )
-    since: Any = Field(
+    since: object = Field(
         None,
         description="a mark, or the number of a journal entry: only orders whose charges changed "
         "after it",
     )
-    states: dict[str, Any] | None = Field(
+    states: dict[str, object] | None = Field(
         None,
         description='what states of the shop mean: {"processing": "pending"}',
     )
@@ -115,7 +117,9 @@ async def money_shown(call: AnyCall, sandbox: Sandbox, query: BooksQuery) -> dic
         page = await _page_of_some(sandbox, query, after)
     entries = entries_about(sandbox, page.orders)
     watch = watch_of(sandbox)
-    in_doubt = [] if watch is None else watch.doubts.open()
+    in_doubt: list[tuple[str | None, Evidence]] = []
+    if watch is not None:
+        in_doubt = watch.doubts.open()
     doubtful = {subject for subject, _ in in_doubt}
     profile = profile_of(sandbox.assumed)
     return {
@@ -146,7 +150,9 @@ async def _page_of_all(sandbox: Sandbox, query: BooksQuery) -> _Page:
 
     await for_each(_beginnings(sandbox, query.after or 0, limit + 1), note)
     orders = await _orders(sandbox, [beginning.key for beginning in begins[:limit]])
-    following = begins[limit].place if len(begins) > limit else None
+    following = None
+    if len(begins) > limit:
+        following = begins[limit].place
     totals = totals_of(sandbox)
     # To go through the rows that were added since somebody last asked is to count them: nothing is
     # made of them here.
@@ -169,7 +175,10 @@ async def _page_of_some(sandbox: Sandbox, query: BooksQuery, after: int | None) 
         totals[order.currency] = totals.get(order.currency, Figures()) + order.figures
     begin = query.after or 0
     end = begin + query.limit
-    return _Page(orders[begin:end], end if end < len(orders) else None, totals)
+    following = None
+    if end < len(orders):
+        following = end
+    return _Page(orders[begin:end], following, totals)
 
 
 async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
@@ -180,7 +189,7 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     changed.
     """
     sandbox, watch = watched(call)
-    document = await in_thread(lambda: loads(call.raw, unique=True))
+    document = await in_thread(partial(loads, call.raw, unique=True))
     if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
         raise invalid(
             {
@@ -196,8 +205,15 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     rows, books = await _read(sandbox, document["rows"], options)
     await _learn_orders(sandbox)
     keys = await _keys_to_compare(sandbox, books, after)
-    by_order = await for_each([*keys, *books.unknown], lambda key: list(books.differences(key)))
-    differences = list(chain.from_iterable(by_order))[:MOST]
+
+    def differences_of(key: OrderKey) -> list[BookDifference]:
+        return list(books.differences(key))
+
+    differences: list[BookDifference] = []
+    for differences_of_order in await for_each([*keys, *books.unknown], differences_of):
+        differences += differences_of_order
+    # The ledger holds no more findings.
+    differences = differences[:MOST]
     await for_each(differences, Report(sandbox, watch.ledger, books, differences).add)
     # Where the books are wrong, the shop may have believed a forged webhook about that charge.
     charge_ids = {
@@ -208,16 +224,25 @@ async def compare(call: ControlCall[ShopBooks, ControlBody]) -> object:
     findings = [
         finding_reply(finding, profile) for finding in watch.ledger if finding.kind.name in COMPARED
     ]
-    unknown_states = dict.fromkeys(row.state for row in rows if row.state and row.claim is None)
-    warnings = [
-        f"state '{mask_start(word, 40)}' is not known and claims nothing" for word in unknown_states
-    ]
     return {
         "rows": len(rows),
         "count": len(findings),
         "findings": findings,
-        "warnings": warnings[:20],
+        "warnings": _warnings(rows),
     }
+
+
+def _warnings(rows: Iterable[ShopRow]) -> list[str]:
+    """The first states of the shop that mean nothing here, each once: a row with one passes
+    whatever is in the sandbox, and its author should know."""
+    unknown_states: dict[str, None] = {}
+    for row in rows:
+        if row.state and row.claim is None:
+            unknown_states[row.state] = None
+    return [
+        f"state '{mask_start(word, 40)}' is not known and claims nothing"
+        for word in islice(unknown_states, 20)
+    ]
 
 
 async def _keys_to_compare(
@@ -248,9 +273,10 @@ async def _keys_to_compare(
 def sentences(sandbox: Sandbox) -> list[Invariant]:
     """What the scenarios in force say of the money, under ``money:``, which must hold at the
     end."""
-    return [
-        Invariant(text) for scenario in sandbox.config.scenarios for text in scenario.said.money
-    ]
+    wanted: list[Invariant] = []
+    for scenario in sandbox.config.scenarios:
+        wanted += map(Invariant, scenario.said.money)
+    return wanted
 
 
 async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) -> list[str]:
@@ -266,11 +292,19 @@ async def broken(sandbox: Sandbox, wanted: Sequence[Invariant], after: int = 0) 
             orders += orders_of(sandbox, key, new_charges or None)
     else:
         orders = await _orders(sandbox, dict.fromkeys(await for_each(sandbox.charges, key_of)))
-    verdicts: list[str] = []
+    faults: list[str] = []
     for invariant in wanted:
+        verdicts = await for_each(invariant.judged(orders), str)
         # A sentence has an empty verdict on each order of which it holds.
-        verdicts += filter(None, await for_each(invariant.judged(orders), str))
-    return verdicts
+        faults += [verdict for verdict in verdicts if verdict]
+    return faults
+
+
+class _Numbered(NamedTuple):
+    """A row of the shop's books as it came, and its ``place`` among them, from 0."""
+
+    place: int
+    members: object
 
 
 @mutable
@@ -282,16 +316,16 @@ class _Reading:
     faults: dict[str, str] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
 
-    def row(self, numbered: tuple[int, Any]) -> ShopRow | None:
-        """What a row says, which comes with its place; None for a bad one, which is noted: all bad
-        rows are told at once."""
-        place, members = numbered
+    def row(self, numbered: _Numbered) -> ShopRow | None:
+        """What a row says; None for a bad one, which is noted: all bad rows are told at once."""
         try:
-            row = read_row(members, self.states)
+            row = read_row(numbered.members, self.states)
         except BadRow as bad:
-            self.note(place, bad)
+            self.note(numbered.place, bad)
             return None
-        self.names.update(dict.fromkeys(members))
+        # Anything but an object has been refused.
+        if isinstance(numbered.members, Mapping):
+            self.names.update(dict.fromkeys(numbered.members))
         return row
 
     def note(self, place: int, bad: BadRow) -> None:
@@ -301,17 +335,18 @@ class _Reading:
 
 
 async def _read(
-    sandbox: Sandbox, documents: Sequence[Any], options: ShopBooks
+    sandbox: Sandbox, documents: Sequence[object], options: ShopBooks
 ) -> tuple[list[ShopRow], ComparedBooks]:
     """The rows of a comparison, and the books that they are. Raises ``Invalid`` (90) naming each
     bad one by its place."""
+    # In the form in which the command line gives them too.
+    meanings = [f"{own}={known}" for own, known in (options.states or {}).items()]
     try:
-        reading = _Reading(
-            mapping_of(f"{own}={known}" for own, known in (options.states or {}).items())
-        )
+        reading = _Reading(mapping_of(meanings))
     except ValueError as fault:
         raise invalid({"States": str(fault)}) from None
-    read_rows = await for_each(enumerate(documents), reading.row)
+    numbered_rows = map(_Numbered, count(), documents)
+    read_rows = await for_each(numbered_rows, reading.row)
     rows = [row for row in read_rows if row is not None]
     # What a bad row claims is not known, so what all claim together is looked at only without one.
     if not reading.faults:
@@ -332,7 +367,8 @@ async def _read(
 def _entry_number(call: AnyCall, sandbox: Sandbox, since: str) -> int:
     """The journal entry of a mark. Raises ``Invalid`` (90), also where the journal has lost entries
     after it: what they touched is not known."""
-    after, journal = call.entry_number(sandbox, since), sandbox.journal
+    after = call.entry_number(sandbox, since)
+    journal = sandbox.journal
     if after < journal.dropped:
         raise invalid({"Since": f"the orders touched since then are not known: {journal.loss()}"})
     return after
@@ -348,14 +384,15 @@ class _Beginning(NamedTuple):
 def _beginnings(sandbox: Sandbox, begin: int, most: int) -> Iterator[_Beginning | None]:
     """At most so many orders that began with a charge from a place on. None for each charge that
     began no order: who goes through these may serve others in between."""
-    count = 0
+    orders = 0
     for place in range(begin, len(sandbox.charges)):
-        if count == most:
+        if orders == most:
             return
         charge = sandbox.charges.rows[place]
         key = key_of(charge)
-        if next(charges_of(sandbox, key)) is charge:
-            count += 1
+        oldest_of_order = next(charges_of(sandbox, key))
+        if oldest_of_order is charge:
+            orders += 1
             yield _Beginning(place, key)
         else:
             yield None
@@ -363,7 +400,10 @@ def _beginnings(sandbox: Sandbox, begin: int, most: int) -> Iterator[_Beginning 
 
 async def _orders(sandbox: Sandbox, keys: Iterable[OrderKey]) -> list[OrderMoney]:
     """The orders of some keys with their money: one for each currency that an order has."""
-    return list(chain.from_iterable(await for_each(keys, lambda key: orders_of(sandbox, key))))
+    orders: list[OrderMoney] = []
+    for orders_of_key in await for_each(keys, partial(orders_of, sandbox)):
+        orders += orders_of_key
+    return orders
 
 
 def under_way(call: AnyCall, sandbox: Sandbox) -> int:

@@ -98,7 +98,7 @@ def missing(field: str, words: str) -> NotFound:
 class ControlCall(Generic[B, Q]):
     """One control call; ``body`` and ``query`` are of the types of its route."""
 
-    def __init__(self, route: ControlRoute[Any, Any], world: World, request: Request) -> None:
+    def __init__(self, route: AnyControlRoute, world: World, request: Request) -> None:
         self.route = route
         self.world = world
         self.headers = request.headers
@@ -143,7 +143,7 @@ class ControlCall(Generic[B, Q]):
         return cast(B, body)
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """The JSON object of the body; without a body an empty one, as most calls need none. Raises
         ``MalformedJson``, ``Invalid`` (90) for anything but an object."""
         if not self.raw.strip():
@@ -177,7 +177,9 @@ class ControlCall(Generic[B, Q]):
     def since(self, sandbox: Sandbox, place: str | None) -> int:
         """The number of the journal entry that a query's ``since`` names, by a mark or a number; 0
         without one, which is before the first. Raises ``Invalid`` (90)."""
-        return 0 if place is None else self.entry_number(sandbox, place)
+        if place is None:
+            return 0
+        return self.entry_number(sandbox, place)
 
     def entry_number(self, sandbox: Sandbox, place: str, field: str = "Since") -> int:
         """The number of the journal entry that a field names, by a mark or a number; no mark is a
@@ -186,16 +188,12 @@ class ControlCall(Generic[B, Q]):
         if number is not None:
             return number
         marks = sandbox.journal.marks
-        if place not in marks:
-            masked = mask_start(place, 40)
-            known = (", ".join(marks) or "none")[:200]
-            raise invalid(
-                {
-                    field: f"got '{masked}', wanted a mark or the number of an entry"
-                    f"{nearest(masked, marks)}; marks: {known}"
-                }
-            )
-        return marks[place]
+        if place in marks:
+            return marks[place]
+        masked = mask_start(place, 40)
+        got = f"got '{masked}', wanted a mark or the number of an entry{nearest(masked, marks)}"
+        known = (", ".join(marks) or "none")[:200]
+        raise invalid({field: f"{got}; marks: {known}"})
 
 
 AnyCall: TypeAlias = ControlCall[ControlBody, ControlBody]
@@ -228,17 +226,21 @@ class ControlRoute(Generic[TakenBody, TakenQuery]):
     largest: int | None = None
     lines: bool = False
     media: str = JSON
-    example: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    example: Mapping[str, object] = field(default_factory=dict, hash=False)
+
+
+AnyControlRoute: TypeAlias = ControlRoute[Any, Any]
+"""A row of the control table, whatever its call takes."""
 
 
 class ControlEndpoint(Endpoint):
     """One row of the control table."""
 
-    route: ControlRoute[Any, Any]
+    route: AnyControlRoute
     op = "control"
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
-    def __init__(self, world: World, route: ControlRoute[Any, Any]) -> None:
+    def __init__(self, world: World, route: AnyControlRoute) -> None:
         super().__init__(world, route)
         self.largest = max(route.largest or 0, world.settings.max_body)
         self.in_parts = self.largest > IN_ONE_PIECE
@@ -251,7 +253,9 @@ class ControlEndpoint(Endpoint):
     def authenticate(self, request: Request) -> Sandbox | None:
         """The open sandbox that the call names; None where it names none or one that is not open
         yet: the function of the call opens it, or refuses the call."""
-        return self.world.sandboxes.named(request.headers) if self.route.keyed else None
+        if not self.route.keyed:
+            return None
+        return self.world.sandboxes.named(request.headers)
 
     async def kept(self, store: SandboxStorage, request: Request) -> None:
         """Wait for what the call has done, in whatever sandboxes; what only looks waits for what it
@@ -260,6 +264,7 @@ class ControlEndpoint(Endpoint):
             if request.known is not None:
                 await store.kept(request.known)
             else:
+                # It may have looked at any sandbox. What failed before it came is not its doing.
                 await store.all_kept(store.failures)
             return
         if self.route.keyed:
@@ -284,6 +289,7 @@ class ControlEndpoint(Endpoint):
             # misspelt is refused: it must not widen what a call does.
             _ = call.query
             if self.route.body is None:
+                # To read the body of a call that takes none refuses whatever is in it.
                 _ = call.body
         await self._released(request)
         try:

@@ -8,9 +8,9 @@ the calls that ask for it, and what ``when`` and ``key`` may use there.
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
@@ -18,10 +18,10 @@ from mockserver.scenario.operations import OPERATIONS, PROVIDER_OPERATIONS, UNRE
 from mockserver.scenario.paths import CARD_FACTS, has_age, stored_in
 from mockserver.scenario.request_fields import testable
 from mockserver.web import routes
-from mockserver.web.control.call import LINES, AnyCall, ControlRoute
+from mockserver.web.control.call import LINES, AnyCall, AnyControlRoute, ControlRoute
 from mockserver.web.openapi import JSON, PROBLEM, WEBHOOKS, asyncapi, document
 from mockserver.wire.jsonio import dumps
-from mockserver.wire.schemas import PLACEHOLDER, Schemas
+from mockserver.wire.schemas import PLACEHOLDER, Schema, Schemas
 
 _CONSTANT = Path(__file__).with_suffix(".json").read_text("utf-8")
 _INTRODUCTION = Path(__file__).with_suffix(".md").read_text("utf-8")
@@ -34,7 +34,7 @@ _REFUSED: dict[str, str] = {
 }
 
 
-_AS_LINES: dict[str, Any] = {
+_AS_LINES: Schema = {
     "schema": {
         "type": "string",
         "description": "A header, then a row a line, each a JSON object with its `part`",
@@ -48,13 +48,13 @@ async def payments(call: AnyCall) -> bytes:
     """The payments API as an OpenAPI document; with a secret key, in the profile of that sandbox,
     whose states and fields have other names."""
     assumed, url = call.assumed(), call.world.directory.config.public_url
-    return await call.world.runner.aside(lambda: _payments_text(assumed, url))
+    return await call.world.runner.aside(partial(_payments_text, assumed, url))
 
 
 async def webhooks(call: AnyCall) -> bytes:
     """The webhooks as an AsyncAPI document; with a secret key, in the profile of that sandbox."""
     assumed = call.assumed()
-    return await call.world.runner.aside(lambda: _webhooks_text(assumed))
+    return await call.world.runner.aside(partial(_webhooks_text, assumed))
 
 
 # A document takes a while to make, and asks for little memory.
@@ -69,23 +69,24 @@ def _webhooks_text(assumed: Assumed) -> bytes:
 
 
 @lru_cache(maxsize=2)
-def control_text(routes: Sequence[ControlRoute[Any, Any]], url: str) -> bytes:
+def control_text(routes: Sequence[AnyControlRoute], url: str) -> bytes:
     """The document of the control API, as it is served."""
     return dumps(control(routes, url))
 
 
-def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any]:
+def control(routes: Sequence[AnyControlRoute], url: str) -> Schema:
     """The control API with these routes, for the address of a server."""
     bodies = [row.body for row in routes if row.body is not None]
     queries = [row.query for row in routes if row.query is not None]
     schemas = Schemas([*bodies, *queries])
     schemas.reply("Problem")
-    paths: dict[str, dict[str, Any]] = {}
+    paths: dict[str, Schema] = {}
     for row in routes:
         paths.setdefault(row.path, {})[row.method.lower()] = _operation(row, schemas)
-    described: dict[str, Any] = json.loads(_CONSTANT)
+    described: Schema = json.loads(_CONSTANT)
     described["info"]["description"] = _INTRODUCTION
-    described |= {"servers": [{"url": url}], "paths": paths}
+    described["servers"] = [{"url": url}]
+    described["paths"] = paths
     described["tags"] = [{"name": name} for name in dict.fromkeys(map(_tag, routes))]
     # The fields of a query are parameters of its call already.
     query_names = {query.__name__ for query in queries}
@@ -96,20 +97,19 @@ def control(routes: Sequence[ControlRoute[Any, Any]], url: str) -> dict[str, Any
 
 
 @cache
-def examples() -> Mapping[str, Any]:
+def examples() -> Mapping[str, Schema]:
     """What was answered to the example of each call, by method and path; read when a document is
     first asked for."""
-    answers: Mapping[str, Any] = json.loads(
-        Path(__file__).with_name("examples.json").read_text("utf-8")
-    )
+    text = Path(__file__).with_name("examples.json").read_text("utf-8")
+    answers: Mapping[str, Schema] = json.loads(text)
     return answers
 
 
-def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
+def _operation(row: AnyControlRoute, schemas: Schemas) -> Schema:
     """A call as OpenAPI describes it. Where an example is printed, what it sends stands with each
     parameter and the body, and what came of it with the answer: a reader can try it as it is."""
     example = examples().get(f"{row.method} {row.path}", {})
-    operation: dict[str, Any] = {
+    operation: Schema = {
         "operationId": _name(row),
         "summary": row.summary,
         "tags": [_tag(row)],
@@ -118,11 +118,11 @@ def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
     }
     values = example.get("parameters", {})
     parameters = schemas.parameters(row.path, row.query)
-    if parameters:
-        operation["parameters"] = parameters
     for parameter in parameters:
         if parameter["name"] in values:
             parameter["example"] = values[parameter["name"]]
+    if parameters:
+        operation["parameters"] = parameters
     if row.body is not None:
         media = [JSON]
         # Only a scenario may be YAML, as its files are.
@@ -134,16 +134,18 @@ def _operation(row: ControlRoute[Any, Any], schemas: Schemas) -> dict[str, Any]:
     return operation
 
 
-def _responses(row: ControlRoute[Any, Any], schemas: Schemas, example: object) -> dict[str, Any]:
+def _responses(row: AnyControlRoute, schemas: Schemas, example: object) -> Schema:
     """The answers of a call by status: its own, and those that any call may have."""
     content = {row.media: {"schema": schemas.reply(row.reply), "example": example}}
     if row.lines and row.method == "GET":
         content[LINES] = _AS_LINES
-    responses: dict[str, Any] = {str(row.success): {"description": "Done", "content": content}}
+    responses: Schema = {str(row.success): {"description": "Done", "content": content}}
     for status, words in row.answers.items():
+        schema: Schema = PROBLEM
         # What is not there is a refusal; any other status of a call's own has its answer as well,
         # such as the differences of a verification (409).
-        schema = PROBLEM if status == 404 else {"anyOf": [schemas.reply(row.reply), PROBLEM]}
+        if status != 404:
+            schema = {"anyOf": [schemas.reply(row.reply), PROBLEM]}
         responses[str(status)] = {"description": words, "content": {JSON: {"schema": schema}}}
     for refused, words in _REFUSED.items():
         # These two are faults of a body, which a GET has not.
@@ -152,23 +154,28 @@ def _responses(row: ControlRoute[Any, Any], schemas: Schemas, example: object) -
     return responses
 
 
-def _security(row: ControlRoute[Any, Any]) -> list[dict[str, list[str]]]:
+def _security(row: AnyControlRoute) -> list[dict[str, list[str]]]:
     """Each entry is one way in: the key or id of a sandbox, and where a token is set that too, in
     either header."""
     if not row.path.startswith(("/__admin", "/metrics")):
         return []
-    ways: list[dict[str, list[str]]] = [{"secretKey": []}, {"sandbox": []}] if row.keyed else [{}]
+    ways: list[dict[str, list[str]]] = [{}]
+    if row.keyed:
+        ways = [{"secretKey": []}, {"sandbox": []}]
     tokens: list[dict[str, list[str]]] = [{}, {"adminToken": []}, {"adminBearer": []}]
     return [{**way, **token} for way in ways for token in tokens]
 
 
-def _tag(row: ControlRoute[Any, Any]) -> str:
+def _tag(row: AnyControlRoute) -> str:
     """What a call is about, by which a reference groups it: the first word after ``/__admin``."""
     first, *further = row.path.strip("/").split("/")
-    return further[0] if first == "__admin" else "server"
+    if first == "__admin":
+        return further[0]
+    # The documents of the payments API, and what an orchestrator or a collector asks.
+    return "server"
 
 
-def _name(row: ControlRoute[Any, Any]) -> str:
+def _name(row: AnyControlRoute) -> str:
     """The ``operationId`` of a call, by which generated clients name their methods."""
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("__admin", "admin").replace(".", "_")
     return "_".join([row.method.lower(), *filter(None, words.split("/"))])
@@ -203,6 +210,7 @@ def operation_description(op: str) -> DescribedOperation:
     """The operation that rules call ``op``, from the tables by which rules are read: what stands
     here is what a rule is not refused for."""
     state = [f"state.{camel(kind)}" for kind in stored_in({op})]
+    events = _event_types() if op == _DELIVERY else []
     return {
         "op": op,
         "means": OPERATIONS[op].meaning,
@@ -211,7 +219,7 @@ def operation_description(op: str) -> DescribedOperation:
         "request": [f"request.{name}" for name in testable(op)],
         "state": state,
         "also": _other_paths(op, is_about_objects=bool(state)),
-        "events": _event_types() if op == _DELIVERY else [],
+        "events": events,
     }
 
 

@@ -2,7 +2,7 @@
 described from here, in this order: a call that is not in this table is in none of the three."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 from mockserver.web.control import (
     assumptions,
@@ -23,16 +23,17 @@ from mockserver.web.control import (
     verify,
     webhooks,
 )
-from mockserver.web.control.call import AnyCall, ControlRoute
+from mockserver.web.control.call import AnyCall, AnyControlRoute, ControlRoute
 
 
 async def describe_itself(call: AnyCall) -> bytes:
     """This API as an OpenAPI document. It is made in a thread, once: that takes half a second."""
     url = call.world.directory.config.public_url
-    return await call.world.runner.aside(lambda: description.control_text(CONTROL_ROUTES, url))
+    write = partial(description.control_text, CONTROL_ROUTES, url)
+    return await call.world.runner.aside(write)
 
 
-CONTROL_ROUTES: Sequence[ControlRoute[Any, Any]] = (
+CONTROL_ROUTES: Sequence[AnyControlRoute] = (
     *metrics.ROUTES,
     *description.ROUTES,
     *coverage.ROUTES,
