@@ -159,7 +159,7 @@ def allowed_by(item: pytest.Item, given: object) -> frozenset[str]:
     return names_in(item, "allow", "findings", given, kind_of)
 
 
-class Named(Protocol):
+class HasName(Protocol):
     """A kind of finding, or a fault."""
 
     @property
@@ -167,7 +167,7 @@ class Named(Protocol):
 
 
 def names_in(
-    item: pytest.Item, argument: str, what: str, given: object, named: Callable[[str], Named]
+    item: pytest.Item, argument: str, what: str, given: object, named: Callable[[str], HasName]
 ) -> frozenset[str]:
     """The names in an argument of a marker, each as what is ``named`` so spells it, which raises
     ``ValueError`` where there is none. Raises ``pytest.UsageError``, also for a text, which

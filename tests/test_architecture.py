@@ -42,7 +42,7 @@ PACKAGES = {
     "server": "starlette uvicorn uvloop httptools",
     "explore": "jinja2 httpx",
     "drift": "httpx pydantic yaml",
-    "cli": "click opentelemetry",
+    "cli": "click",
     "commands": "click faker httpx rich",
     "mcp": "click httpx mcp mcp_types starlette",
     "remote": "httpx",

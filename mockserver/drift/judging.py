@@ -192,7 +192,7 @@ async def judge(recording: Recording, profile: str) -> DriftReport:
 
 
 class _Settled(NamedTuple):
-    """A place at which nothing differs any more, by a value of the assumption ``key``."""
+    """A place at which nothing differs any more: by a value, and the key of its assumption."""
 
     place: _Place
     key: str

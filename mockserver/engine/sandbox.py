@@ -22,7 +22,7 @@ beside the memory, ``storage`` says.
 
 from collections.abc import Callable, Sized
 from dataclasses import field
-from typing import TYPE_CHECKING
+from typing import Any
 from urllib.parse import urlencode, urljoin, urlsplit
 from weakref import proxy
 
@@ -47,9 +47,6 @@ from mockserver.scenario.director import Decision, Director
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.transport import HoldUntil
 
-if TYPE_CHECKING:
-    from mockserver.engine.step import Step
-
 
 @mutable
 class Holding:
@@ -66,7 +63,8 @@ class Holding:
     waiting: int = 0
     came: int = 0
     releases: int = 0
-    in_flight: dict[int, "Step"] = field(default_factory=dict)
+    # Their type is ``Step``, whose module imports this one.
+    in_flight: dict[int, Any] = field(default_factory=dict)
 
     def begin(self, until: HoldUntil) -> Callable[[], bool]:
         """Hold something until it is released; what says whether it is."""

@@ -5,8 +5,8 @@ A path means a field of the request (``request_fields``), a header, something st
 (``stored_fields``), or one of the facts of a call that have names of their own. A misspelt path is
 refused when the file is read, with the nearest name: a rule on it would never fire, and nobody
 would know why. Card numbers, ccvs and keys have no path: what a rule tests, the journal quotes.
-Sources:
-docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
+
+Sources: docs/spec/service.md, Endpoints; docs/spec/published-facts.md, 1.2, 1.3, 6.
 """
 
 from collections.abc import Collection, Mapping, Sequence
