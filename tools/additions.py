@@ -69,7 +69,7 @@ class WholeUnits(OutcomeTraits):
     "a transport fault": {
         "mockserver/scenario/transport.py": [
             ("SHOUT ", "SLOW COPIES EDIT"),
-            ("    FaultKind.SHOUT: _Row(_ANSWER),\n", "    FaultKind.SLOW: _Row("),
+            ("    FaultKind.SHOUT: _KindRow(_ANSWER),\n", "    FaultKind.SLOW: _KindRow("),
             ("    shout: Switch = False\n", "    kind: FaultKind = field("),
         ],
         "mockserver/web/transport_faults.py": [
