@@ -5,18 +5,20 @@ A request goes through ``Guard``, ``RouteLookup`` and the endpoint of its path, 
 middleware of Starlette, as each would cost time and could answer where a scenario wants silence.
 The sandbox has no state outside of ``World``, so a process may have several applications, as tests
 do. Store, tracing and the client of webhooks are imported where they are first needed: an
-application without them starts faster, and needs none of their packages.
+application without them starts faster, and needs none of their packages. So are the routes of all
+but charges (``route_tables``).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
+from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
 from mockserver.adapters.machine_clock import machine_now
@@ -25,17 +27,12 @@ from mockserver.findings.watch import new_watch
 from mockserver.scenario.scenario import ScenarioReader, TlsMap
 from mockserver.settings import Settings
 from mockserver.web.access import measure
-from mockserver.web.control.call import ControlEndpoint
-from mockserver.web.control.routes import CONTROL_ROUTES
-from mockserver.web.control.webhooks import InboxEndpoint
 from mockserver.web.guard import Guard
 from mockserver.web.operation import OperationEndpoint, prepare, set_up
-from mockserver.web.page import PageEndpoint
-from mockserver.web.pages import PAGE_ROUTES
+from mockserver.web.operations import charges
 from mockserver.web.route_lookup import RouteLookup
-from mockserver.web.routes import ROUTES
 from mockserver.web.runner import Ticker
-from mockserver.web.unrouted import Guest, PathRow, starlette_routes
+from mockserver.web.unrouted import Guest, PathRow, Unrouted, starlette_routes
 from mockserver.web.upkeep import Freeing, drop_idle
 from mockserver.web.world import World
 
@@ -45,6 +42,7 @@ if TYPE_CHECKING:
     from mockserver.adapters.webhook_dispatcher import WebhookDispatcher
     from mockserver.engine.sandbox import Sandbox
     from mockserver.store.writer import Store
+    from mockserver.web.operations.route import Route
 
 
 class Application(Starlette):
@@ -65,12 +63,12 @@ class Application(Starlette):
             from mockserver.web.tracing import Tracing
 
             world.tracing = Tracing(traces, self.path_of)
-        routes, unrouted = starlette_routes(_path_rows(world), world)
-        super().__init__(routes=routes, lifespan=_lifespan_of)
+        super().__init__(lifespan=_lifespan_of)
         # The guard has tidied the path already. A redirect would lose the body of a payment.
         self.router.redirect_slashes = False
-        self.router.default = unrouted
-        self.lookup = lookup = RouteLookup(routes, self.router)
+        self._templates: list[Sequence[str]] = []
+        self.router.default = Unrouted(world, self._templates)
+        self.lookup = lookup = RouteLookup(map(self._routes_of, route_tables(world)), self.router)
         # Set-up calls are requests: the world, which knows no routes, gets what can carry them out.
         world.prepare = partial(prepare, world, lookup)
         world.set_up = partial(set_up, world, lookup)
@@ -93,12 +91,27 @@ class Application(Starlette):
         scenarios = StoredScenarios(file.rows(SERVER), world.directory)
         return Store(file, world.sandboxes, scenarios, world.real_clock, world.runner.changed)
 
+    def _routes_of(self, table: Sequence[PathRow]) -> list[BaseRoute]:
+        """The routes of a table, which Starlette has from now on too; who misses a path may have
+        meant one of its."""
+        routes = starlette_routes(table, self.world)
+        self.router.routes += routes
+        self._templates += {row[0]: row[0].split("/") for row in table}.values()
+        return routes
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """The routes of all tables, and what an embedding program has added."""
+        while not self.lookup.has_all:
+            self.lookup.load_next()
+        return self.router.routes
+
     def serve_also(self, method: str, path: str, op: str, application: ASGIApp) -> None:
         """Let another application serve a path, such as the tools for coding agents: behind the
         guard, as they can change whatever the control API can. It is counted as ``op``. Other
         methods of the path are refused."""
-        routes, _ = starlette_routes([(path, [method], Guest(op, application))], self.world)
-        self.routes.extend(routes)
+        routes = starlette_routes([(path, [method], Guest(op, application))], self.world)
+        self.router.routes += routes
         self.lookup.add(routes)
 
     def build_middleware_stack(self) -> ASGIApp:
@@ -198,18 +211,34 @@ def webhook_dispatcher(world: World) -> WebhookDispatcher:
     return WebhookDispatcher(world.real_clock, is_live, changed, world.tracing, is_kept)
 
 
-def _path_rows(world: World) -> list[PathRow]:
-    """Every path of the server, out of the tables of its kinds."""
-    return [
-        *((row.path, [row.method], OperationEndpoint(world, row)) for row in ROUTES),
+def route_tables(world: World) -> Iterator[Sequence[PathRow]]:
+    """Every path of the server, out of the tables of its kinds. Each is imported when it is asked
+    for: most servers live for one run of tests, and few runs call all of them."""
+    yield _operations(world, charges.ROUTES)
+    from mockserver.web.routes import ROUTES
+
+    yield _operations(world, [row for row in ROUTES if row not in charges.ROUTES])
+    from mockserver.web.control.call import ControlEndpoint
+    from mockserver.web.control.routes import CONTROL_ROUTES
+    from mockserver.web.control.webhooks import InboxEndpoint
+
+    yield [
         *((row.path, [row.method], ControlEndpoint(world, row)) for row in CONTROL_ROUTES),
-        *((row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES),
         (
             "/__inbox/{name}",
             ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"),
             InboxEndpoint(world),
         ),
     ]
+    from mockserver.web.page import PageEndpoint
+    from mockserver.web.pages import PAGE_ROUTES
+
+    yield [(row.path, [row.method], PageEndpoint(world, row)) for row in PAGE_ROUTES]
+
+
+def _operations(world: World, rows: Iterable[Route[Any, Any]]) -> list[PathRow]:
+    """Those of operations of the payments API."""
+    return [(row.path, [row.method], OperationEndpoint(world, row)) for row in rows]
 
 
 def create_app(

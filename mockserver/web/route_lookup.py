@@ -7,11 +7,16 @@ paths with placeholders by their *shape*, the number of their segments and the f
 path of ours begins with a placeholder, so a request has the shape of the path that it fits, and at
 most a few paths share one.
 
+The routes come in tables, and a table is loaded when a path is in none of those before it: a server
+answers its first charge by the first table, and need not load the others before. Between two tables
+others are served.
+
 What must always hold: this finds what Starlette would find, for any path and method. Starlette
 keeps the routes too, and looks for whatever is not found here: what an embedding program has added
 or mounted, WebSockets, and paths that no route has.
 """
 
+import asyncio
 import re
 from collections.abc import Awaitable, Iterable
 from dataclasses import field
@@ -56,14 +61,24 @@ class FoundPath(NamedTuple):
 
 
 class RouteLookup:
-    """An application that hands each request to the endpoint of its path. ``router`` serves what is
-    not found here."""
+    """An application that hands each request to the endpoint of its path. ``tables`` are the
+    routes, the first of them loaded at once; ``router`` serves what is not found here."""
 
-    def __init__(self, routes: Iterable[BaseRoute], router: ASGIApp) -> None:
+    def __init__(self, tables: Iterable[Iterable[BaseRoute]], router: ASGIApp) -> None:
         self._router = router
         self._exact: dict[str, PathEndpoints] = {}
         self._by_shape: dict[tuple[int, str], dict[str, PathEndpoints]] = {}
-        self.add(routes)
+        self._further_tables = iter(tables)
+        self.has_all = False
+        self.load_next()
+
+    def load_next(self) -> None:
+        """Find the routes of one more table, which is loaded for that."""
+        table = next(self._further_tables, None)
+        if table is None:
+            self.has_all = True
+        else:
+            self.add(table)
 
     def add(self, routes: Iterable[BaseRoute]) -> None:
         """Find these routes too, in their order and after those that are there: an earlier one
@@ -79,9 +94,12 @@ class RouteLookup:
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve a request, whose path is tidy."""
-        found = self._find(scope["path"]) if scope["type"] == "http" else None
-        if found is None:
+        if scope["type"] != "http":
             return self._router(scope, receive, send)
+        found = self._find(scope["path"])
+        if found is None:
+            serve = self._router if self.has_all else self._load_and_serve
+            return serve(scope, receive, send)
         endpoints, scope["path_params"] = found
         endpoint = endpoints.by_method.get(scope["method"], endpoints.otherwise)
         if endpoint is None:
@@ -89,10 +107,21 @@ class RouteLookup:
             return self._router(scope, receive, send)
         return endpoint(scope, receive, send)
 
+    async def _load_and_serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request whose path is in no table so far. A table is loaded in 40 ms at most, and
+        others are served before the next one is."""
+        self.load_next()
+        await asyncio.sleep(0)
+        await self(scope, receive, send)
+
     def at(self, path: str) -> FoundPath | None:
         """The endpoints of a path as a client writes it, and its placeholders; None where there are
         none."""
-        found = self._find(tidied(path))
+        tidy = tidied(path)
+        found = self._find(tidy)
+        while found is None and not self.has_all:
+            self.load_next()
+            found = self._find(tidy)
         if found is None:
             return None
         endpoints, placeholders = found

@@ -60,8 +60,8 @@ PathRow = tuple[str, Iterable[str], Endpoint | Guest]
 """A path with its placeholders in braces, the methods that it is asked by, and what serves them."""
 
 
-def starlette_routes(rows: Iterable[PathRow], world: World) -> tuple[list[BaseRoute], Unrouted]:
-    """The routes of all rows, and what serves paths that none of them has.
+def starlette_routes(rows: Iterable[PathRow], world: World) -> list[BaseRoute]:
+    """The routes of all rows.
 
     Starlette takes the first route that fits. So exact paths come first, then those with the
     fewest placeholders: ``/charge/card`` is no charge with the id ``card``. Behind the routes of a
@@ -72,14 +72,13 @@ def starlette_routes(rows: Iterable[PathRow], world: World) -> tuple[list[BaseRo
         paths.setdefault(path, []).append(
             Route(path, endpoint, methods=list(methods), name=endpoint.op)
         )
-    templates = [path.split("/") for path in paths]
     for path, routes in paths.items():
         methods = {method for route in routes for method in route.methods or ()}
-        routes.append(Route(path, Unrouted(world, templates, methods), name=NO_OPERATION))
+        routes.append(Route(path, Unrouted(world, methods=methods), name=NO_OPERATION))
     in_order: list[BaseRoute] = []
     for path in sorted(paths, key=lambda path: path.count("{")):
         in_order += paths[path]
-    return in_order, Unrouted(world, templates)
+    return in_order
 
 
 NO_OPERATION = "none"
@@ -94,13 +93,16 @@ _LONGEST_PATH = 200
 
 class Unrouted(Endpoint):
     """Answers in the place of a route: 404 with the nearest of ``templates``, the split paths of
-    all routes, or 405 where ``methods`` are those of the path."""
+    all routes when it is asked, or 405 where ``methods`` are those of the path."""
 
     op = NO_OPERATION
     headers = (JSON_TYPE, NOSNIFF, NO_STORE)
 
     def __init__(
-        self, world: World, templates: Iterable[Sequence[str]], methods: Iterable[str] | None = None
+        self,
+        world: World,
+        templates: Iterable[Sequence[str]] = (),
+        methods: Iterable[str] | None = None,
     ) -> None:
         super().__init__(world)
         self._templates = templates

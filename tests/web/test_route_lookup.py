@@ -12,10 +12,11 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 import mockserver
-from mockserver.web.app import Application
+from mockserver.web.app import Application, route_tables
 from mockserver.web.request import decoded, tidied
 from mockserver.web.route_lookup import RouteLookup
 from mockserver.web.shell import Endpoint
+from mockserver.web.unrouted import starlette_routes
 from tests.driving import Api
 
 APP = mockserver.create_app()
@@ -80,7 +81,7 @@ def test_lookup_and_starlette_choose_the_same(method: str, path: str) -> None:
 
 
 def test_each_path_is_found_without_starlette() -> None:
-    lookup = RouteLookup(APP.routes, refuse)
+    lookup = RouteLookup([APP.routes], refuse)
     for template, method in product(PATHS, METHODS):
         path = template.replace("{", "").replace("}", "")
         assert served(lookup, method, path) == served(APP.router, method, path)
@@ -121,6 +122,31 @@ def test_a_path_leads_to_its_operation(
 )
 def test_the_path_of_an_operation(method: str, path: str, template: str | None) -> None:
     assert APP.path_of(method, path) == template
+
+
+def test_a_table_is_loaded_when_a_path_is_in_none_before_it() -> None:
+    api = Api()
+    api.app = app = Application(
+        api.app.world.settings, api.app.world.real_clock, api.app.world.directory.reader
+    )
+    assert api.get("/charge").status == 200
+    loaded = {route.path for route in app.router.routes if isinstance(route, Route)}
+    assert {path.split("/")[1] for path in loaded} == {"charge", "refund"}
+    # The nearest path is looked for among all.
+    missed = api.get("/customers")
+    assert (missed.status, "did you mean '/customer'?" in str(missed.body)) == (404, True)
+    assert app.lookup.has_all
+    assert {route.path for route in app.routes if isinstance(route, Route)} == set(PATHS)
+
+
+def test_no_path_of_a_table_fits_one_of_another() -> None:
+    """Or the first request for it would be served by the wrong one, and the second by the right
+    one."""
+    earlier = RouteLookup([], refuse)
+    for table in route_tables(APP.world):
+        for path, *_ in table:
+            assert earlier.at(path.replace("{", "").replace("}", "")) is None
+        earlier.add(starlette_routes(table, APP.world))
 
 
 async def hello(request: Any) -> PlainTextResponse:

@@ -30,8 +30,8 @@ HEAVY = {
     # Of this one.
     *(f"mockserver.adapters.{name}" for name in ("strict_yaml", "tls", "trace_export")),
     *(f"mockserver.commands.{name}" for name in ("explore", "findings", "scenarios", "store")),
-    "mockserver.store",
-    "mockserver.web.tracing",
+    *(f"mockserver.web.{name}" for name in ("control", "pages", "routes", "tracing")),
+    *(f"mockserver.{name}" for name in ("books", "explore", "store")),
     "mockserver.scenario.reference",
     "mockserver.scenario.when_schema",
 }
