@@ -228,6 +228,8 @@ def test_what_is_pushed_out_during_a_verification_raises_no_doubt(
     api = Api(journal_limit=200)
     for _ in range(200):
         api.try_charge()
+    # The first control call waits until the control API is loaded: that one shall begin at once.
+    assert api.app.lookup.at("/__admin/verify") is not None
 
     async def verified_meanwhile() -> Reply:
         wanted = {"op": "charge.create", "where": {"request.amount": {"gte": 1}}, "count": 200}
