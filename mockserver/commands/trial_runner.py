@@ -3,7 +3,7 @@ sandbox for each run, and a run without a fault that the others are compared wit
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from http.client import BAD_REQUEST
 from pathlib import Path
@@ -76,7 +76,10 @@ def trial_runner(
             with started(serve, folder) as own_url:
                 yield runner_at(url=own_url, is_shared=False, line=ControlLine(own_url))
             return
-        with isolated(runner_at(url=url, admin_token=admin_token)) as runner:
+        with (
+            closing(ControlLine(url)) as line,
+            isolated(runner_at(url=url, admin_token=admin_token, line=line)) as runner,
+        ):
             if runner.salt:
                 click.echo(
                     f"another run of seed {seed} is under way at {url}, or was killed there: this "

@@ -274,7 +274,7 @@ def _moves_of_struck(trial: Trial, run: Observed) -> Mapping[str, int]:
 def _has_struck(trial: Trial, seen: Observed) -> bool:
     """Whether all that was to happen has; of what a seed has drawn, anything. A rule that plans
     something for later has fired before that comes: it has struck when that came due."""
-    rules = [rule["id"] for rule in trial.rules]
+    rules = trial.rule_ids
     if trial.seed is not None:
         return not seen.fired.isdisjoint(rules)
     for _, fault in trial.injections:

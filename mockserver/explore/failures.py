@@ -164,15 +164,16 @@ class Fault:
 
     def rule(self, point: InjectionPoint) -> RuleData:
         """A rule of a scenario file that makes it happen at one call, and nowhere else."""
-        rule: RuleData = {
-            "id": f"{self.name}-{point.op}-{point.nth}",
-            "when": self._when(point),
-        }
+        rule: RuleData = {"id": self.rule_id(point), "when": self._when(point)}
         if point.is_counted:
             # Such rules count by themselves, each operation apart.
             rule["key"] = ["op"]
         rule["then"] = self.then_of(point.rows)
         return rule
+
+    def rule_id(self, point: InjectionPoint) -> str:
+        """The id of that rule."""
+        return f"{self.name}-{point.op}-{point.nth}"
 
     def _when(self, point: InjectionPoint) -> Mapping[str, object]:
         """When the rule of a call fires."""

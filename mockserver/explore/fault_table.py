@@ -45,6 +45,11 @@ class Injection(NamedTuple):
         """The rule of a scenario that makes it happen."""
         return self.fault.rule(self.point)
 
+    @property
+    def rule_id(self) -> str:
+        """The id of that rule."""
+        return self.fault.rule_id(self.point)
+
 
 @record
 class Trial:
@@ -87,9 +92,14 @@ class Trial:
         counted.sort(key=lambda injection: -injection.point.nth)
         return [injection.rule for injection in (*counted, *numbered)]
 
+    @property
+    def rule_ids(self) -> set[str]:
+        """The ids of these rules: to know which have fired, nobody needs the rules themselves."""
+        return {injection.rule_id for injection in self.injections}
+
     def struck_by(self, rules: Collection[str]) -> Trial:
         """What has struck of it: the faults whose rules have fired; all of it where none has."""
-        struck = [injection for injection in self.injections if injection.rule["id"] in rules]
+        struck = [injection for injection in self.injections if injection.rule_id in rules]
         if not struck:
             return self
         return replace(self, injections=tuple(struck))
