@@ -262,8 +262,10 @@ def _ids(recorded: object, own: object, way: str = "") -> Iterator[tuple[str, st
                 if key in own:
                     yield from _ids(recorded[key], own[key], f"{way}.{key}".lstrip("."))
         case list(), list():
+            # Where one is longer, nothing stands beside its rest.
             for index, (item, own_item) in enumerate(zip(recorded, own, strict=False)):
                 yield from _ids(item, own_item, f"{way}.{index}".lstrip("."))
+        # What is the same on both sides is the client's, such as a reference, and means the same.
         case str(), str() if _ID.fullmatch(recorded) and recorded != own:
             yield recorded, way
 

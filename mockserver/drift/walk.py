@@ -281,6 +281,7 @@ class _Walking:
         """Refund a charge, or void it when it is only authorised."""
         if status in _RETURNED:
             return
+        # What is only authorised refuses a refund.
         for call in (f"DELETE /refund/{charge_id}", f"DELETE /charge/{charge_id}/void"):
             answer = await self._server.ask(CallMap(call=call))
             if answer.is_success:

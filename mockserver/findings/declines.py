@@ -308,7 +308,8 @@ class Declines:
             self.seen(batch_id, entry)
 
     def ended(self, entry: int) -> None:
-        """The client has hung up before an answer: it did not learn of a decline."""
+        """The client has hung up before an answer: it did not learn of a decline, nor that what it
+        handed over was taken."""
         for declined, final in list(self._hard.items()):
             if final.evidence.entry == entry:
                 del self._hard[declined]
