@@ -85,15 +85,25 @@ class Belief:
         self.net = (self.paid or ZERO) - (self.refunded or ZERO)
         self.claims = {row.claim for row in rows if row.claim is not None}
         self.is_open = not self.claims.isdisjoint({Claim.PENDING, Claim.HELD, Claim.UNKNOWN})
+        self.claims_no_money = self._claims_no_money()
+        self.claims_money = self._claims_money()
+
+    def _claims_no_money(self) -> bool:
+        """Whether the rows say that nothing was taken: by their states, which must all say so, and
+        where no state is known by their amounts."""
         if self.claims:
-            self.claims_no_money = self.claims <= {Claim.UNPAID, Claim.ENDED}
-        else:
-            # No state is known: the amounts say it. An order without rows claims that there is
-            # none.
-            says_zero = self.paid == 0 and not self.refunded and not self.held
-            self.claims_no_money = says_zero or not rows
-        may_be_paid = not self.claims_no_money and not self.is_open
-        self.claims_money = Claim.TAKEN in self.claims or (may_be_paid and bool(self.paid))
+            return self.claims <= {Claim.UNPAID, Claim.ENDED}
+        if not self.rows:
+            # Who does not know an order has no money of it.
+            return True
+        return self.paid == 0 and not self.refunded and not self.held
+
+    def _claims_money(self) -> bool:
+        """Whether the rows say that money was taken: by a state, or by an amount that nothing else
+        takes back."""
+        if Claim.TAKEN in self.claims:
+            return True
+        return bool(self.paid) and not self.claims_no_money and not self.is_open
 
     def in_words(self, currency: str) -> str:
         """``shipped, paid 20.00 AUD``: the states and the amounts that its rows give."""

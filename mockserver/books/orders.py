@@ -349,6 +349,7 @@ class ComparedBooks:
         """The charges of an order that count for its rows: none that another row names by its
         id."""
         if key in self.unknown:
+            # No row is about this order: these charges are told as what the books lack.
             return self.unknown[key]
         charges = list(charges_of(self._sandbox, key))
         if key.kind == "charge":

@@ -13,7 +13,7 @@ look before, whatever came of it (``blind-retry``)?
 A second payment may be meant: a deposit, then the balance. Nobody but the client knows. What it
 *knew* tells most, so two things are told apart: that it had learnt of the first in any way
 (``looked``), and that it had asked for it and was shown (``was_shown``). Who was shown the first
-and pays again is suspected only where the two are alike in all (``_pay_parts``).
+and pays again is suspected only where the two are alike in all (``_are_unlike``).
 
 A call may be in doubt only later: as long as its answer is under way nobody knows whether it will
 arrive. What comes meanwhile is kept with it (``retries``), with what the client knew then, and
@@ -34,7 +34,14 @@ from mockserver.domain.facts import Call, UncertainResult
 from mockserver.domain.figures import figures_of
 from mockserver.domain.record import mutable, record, replace
 from mockserver.domain.states import ChargeState, Event
-from mockserver.findings.intents import MONEY, WINDOW, Intent, asked_of, evidence_of, intent_of
+from mockserver.findings.intents import (
+    INTENT_WINDOW,
+    MONEY,
+    Intent,
+    asked_of,
+    evidence_of,
+    intent_of,
+)
 from mockserver.findings.ledger import Circumstances, Evidence, Ledger
 
 HOLDING = frozenset(
@@ -304,7 +311,7 @@ class Doubts:
                 new, retries=waited.retries, looked=waited.looked, was_shown=waited.was_shown
             )
         for entry, doubtful in list(self._calls.items()):
-            if call.at - doubtful.at >= WINDOW:
+            if call.at - doubtful.at >= INTENT_WINDOW:
                 # What is paid daily is paid again.
                 del self._calls[entry]
                 continue

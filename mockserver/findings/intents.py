@@ -27,7 +27,7 @@ from mockserver.domain.record import record
 from mockserver.domain.sources import Instrument
 from mockserver.findings.ledger import Evidence
 
-WINDOW: Micros = DAY
+INTENT_WINDOW: Micros = DAY
 """Two calls are of the same intent within less than this, in sandbox time: what is paid daily is
 paid again."""
 

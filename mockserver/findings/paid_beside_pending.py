@@ -16,7 +16,7 @@ from mockserver.domain.facts import Call
 from mockserver.domain.figures import Figures, figures_of, money_text
 from mockserver.domain.record import mutable, record
 from mockserver.domain.states import ChargeState
-from mockserver.findings.intents import WINDOW, evidence_of
+from mockserver.findings.intents import INTENT_WINDOW, evidence_of
 from mockserver.findings.ledger import Circumstances, Evidence, Ledger
 
 _MOST = 1_000
@@ -69,7 +69,7 @@ class PaidBesidePending:
                 self._open.put(charge.reference, payment)
             return
         pending = self._charge_of(first.charge_id)
-        is_soon = call.at - first.at < WINDOW
+        is_soon = call.at - first.at < INTENT_WINDOW
         if pending is not None and is_soon and _likeness(pending) == _likeness(charge):
             self._beside.put(charge.charge_id, _SecondPayment(first, evidence_of(call)))
 

@@ -17,7 +17,7 @@ from mockserver.domain.facts import Call
 from mockserver.domain.ids import digest
 from mockserver.domain.record import mutable
 from mockserver.domain.states import ChargeState
-from mockserver.findings.intents import WINDOW, evidence_of
+from mockserver.findings.intents import INTENT_WINDOW, evidence_of
 from mockserver.findings.ledger import Evidence, Ledger
 
 MOST_ROWS = 1_000
@@ -70,7 +70,7 @@ class RepeatedEntries:
             if before is None or before.digest != row.digest:
                 # Another amount for the same reference may be the rest of it.
                 continue
-            if row.at - before.at < WINDOW:
+            if row.at - before.at < INTENT_WINDOW:
                 lines = (before.evidence, row.evidence)
                 self._ledger.add("batch-row-repeated", call.at, lines, batch=call.subject)
 
