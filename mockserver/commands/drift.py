@@ -23,8 +23,10 @@ from mockserver.drift.differences import Run
 from mockserver.drift.importing import commented, scenario_of
 from mockserver.drift.judging import DriftReport, judge
 from mockserver.drift.peers import NotCompared, remote
-from mockserver.drift.traffic import Recording, read_all, read_har, read_postman, written
-from mockserver.drift.walk import play, printed, steps, unseen
+from mockserver.drift.playing import play
+from mockserver.drift.recordings import Recording, read_all, written
+from mockserver.drift.traffic import read_har, read_postman
+from mockserver.drift.walk import printed, steps, unseen
 
 _READ = {"har": read_har, "postman": read_postman}
 _MARKED = re.compile(r"(?<=<!-- drift -->\n).*?(?=<!-- end -->)", re.DOTALL)

@@ -23,7 +23,8 @@ from mockserver.domain.clock import DAY, Micros, parse_instant
 from mockserver.domain.masking import printable
 from mockserver.domain.record import record
 from mockserver.drift.peers import Answer
-from mockserver.drift.walk import OFFERED, Played
+from mockserver.drift.playing import Played
+from mockserver.drift.walk import OFFERED
 
 Tier = StrEnum("Tier", {"BREAKS": "breaks a client", "SHAPE": "shape", "WORDING": "wording"})
 """How much a difference matters: a client that relies on the one fails at the other, it may, or

@@ -25,8 +25,9 @@ from mockserver.domain.clock import iso
 from mockserver.domain.record import record
 from mockserver.drift.differences import Discrepancy, Tier, compare
 from mockserver.drift.peers import opening
-from mockserver.drift.traffic import Recording
-from mockserver.drift.walk import Played, play, steps
+from mockserver.drift.playing import Played, play
+from mockserver.drift.recordings import Recording
+from mockserver.drift.walk import steps
 
 Overrides = Mapping[str, object]
 """Values by the key of their assumption, as a scenario writes them."""

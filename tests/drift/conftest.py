@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from mockserver.adapters.machine_clock import machine_now
-from mockserver.drift import judging, peers, walk
+from mockserver.drift import judging, peers, playing, walk
 from mockserver.drift.differences import Run
 
 RUN = Run("drift-5a1b2c3d4e", machine_now())
 """What every walk of a command is known by."""
 
 open_sandboxes = cache(peers.opening)
-_played: dict[str, walk.Played] = {}
+_played: dict[str, playing.Played] = {}
 
 
 def _opening(profile: str, instant: int) -> Callable[[Mapping[str, object]], object]:
@@ -24,14 +24,14 @@ def _opening(profile: str, instant: int) -> Callable[[Mapping[str, object]], obj
 
 async def _play(
     steps: Sequence[walk.Step], sandbox: Any, name: str, *, undoes: bool
-) -> walk.Played:
+) -> playing.Played:
     profile, instant, assumptions = sandbox
     known = repr(
         (profile, instant, sorted(assumptions.items()), name, [str(step) for step in steps])
     )
     if known not in _played:
         peer = open_sandboxes(profile, instant)(assumptions)
-        _played[known] = await walk.play(steps, peer, name, undoes=undoes)
+        _played[known] = await playing.play(steps, peer, name, undoes=undoes)
     return _played[known]
 
 

@@ -15,8 +15,8 @@ from mockserver.domain.record import read_table
 from mockserver.drift import judging, walk
 from mockserver.drift.differences import Run, Tier, compare
 from mockserver.drift.judging import DriftReport, judge
-from mockserver.drift.traffic import Recording
-from mockserver.drift.walk import Played
+from mockserver.drift.playing import Played
+from mockserver.drift.recordings import Recording
 from tests import needs
 from tests.depth import tries
 
