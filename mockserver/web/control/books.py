@@ -18,17 +18,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
+from mockserver.books.book_report import Report
+from mockserver.books.compared_books import BookDifference, ComparedBooks
 from mockserver.books.comparison import COMPARED
-from mockserver.books.orders import (
-    BookDifference,
-    ComparedBooks,
-    Report,
-    charges_of,
-    entries_about,
-    key_of,
-    orders_of,
-    touched,
-)
+from mockserver.books.orders import charges_of, entries_about, key_of, orders_of, touched
 from mockserver.books.shop_rows import KEYS, BadRow, ShopRow, check_claims, mapping_of, read_row
 from mockserver.books.totals import totals_of
 from mockserver.domain.clock import ClockMode, Micros, iso
