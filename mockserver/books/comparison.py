@@ -370,6 +370,7 @@ class _Difference:
     def _charged_but_unpaid(self) -> BookFinding | None:
         """The customer has paid, and the shop does not count it."""
         belief, net = self.belief, self.truth.net
+        # What has come is pending no more.
         calls_unpaid = belief.claims_no_money or belief.claims == {Claim.PENDING}
         if net <= 0 or not calls_unpaid:
             return None

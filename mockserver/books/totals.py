@@ -89,6 +89,7 @@ class Totals(Observer):
     def _changed(self, table: _MoneyTable, after: _Row, before: _Row | None) -> None:
         """A row has changed, or begun (``before`` None): a new one is learnt as any other."""
         if before is None or before.seq >= self._learnt[table]:
+            # It is learnt later, as it then is.
             return
         if isinstance(before, Charge) and before.charge_id in self._waiting:
             # What waits is in no sum yet.

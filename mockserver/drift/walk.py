@@ -87,4 +87,5 @@ def printed(walk: Sequence[Step]) -> Iterator[str]:
 def unseen() -> Iterator[str]:
     """What no walk can show, with the reason."""
     yield "not shown by it:"
-    yield from read_table("unseen", lambda key, reason: f"  {key}: {reason}", Path(__file__).parent)
+    for row in read_table("unseen", dict[str, str], Path(__file__).parent):
+        yield f"  {row['key']}: {row['reason']}"

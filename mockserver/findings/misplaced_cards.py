@@ -120,7 +120,9 @@ def _is_clean_body(text: bytes) -> bool:
     may be escaped, or parted by escapes; these are made single digits first, which can only make
     runs longer: so nothing is missed in as much as is searched field by field afterwards."""
     if _BACKSLASH in text or _PERCENT in text or not text.isascii():
+        # Whatever an escape stands for, it becomes a digit: most bodies have none.
         text = _ESCAPED_DIGIT_OR_GAP.sub(b"0", text[:_MOST_ESCAPED]) + text[_MOST_ESCAPED:]
+    # What parts the digits of one number is left out, so that they follow one another.
     runs = text.translate(_DIGITS_AS_ZEROS, _PARTING).count(_LONG_RUN)
     if runs == 1 and (own := _OWN_NUMBER.search(text)) is not None:
         # The one run must begin the value of the card number.

@@ -44,7 +44,8 @@ class RequestChecks:
 
     def _judge_no_reference(self, call: Call, charge: Charge) -> None:
         """Judge a charge without a reference: after a lost answer nobody could find it."""
-        # With a public key it is the client script's, which has no reference to give.
+        # What was refused need not be found. With a public key the charge is the client script's,
+        # which has no reference to give.
         if call.code is not None or call.is_repeat or call.is_public:
             return
         # Load tests make a million of these: a line for each would cost more than it says.
