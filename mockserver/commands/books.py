@@ -20,7 +20,8 @@ from typing import NamedTuple
 import click
 
 from mockserver.adapters.exit_codes import Exit
-from mockserver.books.shop_rows import KEYS, LONGEST, BadRow, NumberedRow, checked_rows
+from mockserver.books.shop_rows import KEYS, BadRow
+from mockserver.books.shop_text import LONGEST, NumberedRow, checked_rows
 from mockserver.commands.ending import stop
 from mockserver.commands.options import options
 from mockserver.commands.printed_tables import show

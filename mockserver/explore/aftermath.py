@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from mockserver.books.comparison import COMPARED
-from mockserver.books.shop_rows import LONGEST, BadRow, checked_rows, compared_of
+from mockserver.books.shop_rows import BadRow, compared_of
+from mockserver.books.shop_text import LONGEST, checked_rows
 from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.figures import Figures
 from mockserver.domain.invariants import Invariant

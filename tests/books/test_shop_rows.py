@@ -4,7 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from mockserver.books.shop_rows import BadRow, Claim, checked_rows, mapping_of, read_row
+from mockserver.books.shop_rows import BadRow, Claim, mapping_of, read_row
+from mockserver.books.shop_text import checked_rows
 
 FORMS = {
     "array": '[\n {"reference": "order-5", "paid": 20.00, "currency": "aud", "state": '
