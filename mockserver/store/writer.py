@@ -35,7 +35,7 @@ from heapq import heappop, heappush
 from itertools import chain
 from weakref import WeakSet
 
-from mockserver.domain.clock import SECOND, Micros, real_due
+from mockserver.domain.clock import EARLIEST, SECOND, Micros, real_due
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
 from mockserver.domain.record import entity
@@ -44,13 +44,8 @@ from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.engine.storage import SandboxStorage
 from mockserver.store.file import StoreFile
-from mockserver.store.persister import (
-    BEGINNING,
-    SandboxPersister,
-    next_due,
-    stored_beginning,
-    stored_sandbox,
-)
+from mockserver.store.persister import SandboxPersister
+from mockserver.store.restoring import BEGINNING, stored_beginning, stored_sandbox
 from mockserver.store.scenarios import StoredScenarios
 from mockserver.store.schema import (
     WAIT,
@@ -532,7 +527,7 @@ class Store(SandboxStorage):
         if is_new and persister.gather_some(commit, SLICE):
             return None
         persister.gather(commit)
-        instant = next_due(sandbox)
+        instant = _next_due(sandbox)
         # The index has the machine's time, so that ``run`` need not read a sandbox to wake it.
         due = None if instant is None else real_due(sandbox.clock, instant)
         name = self._sandboxes.names.get(key)
@@ -577,3 +572,14 @@ def _readable() -> Iterator[None]:
         yield
     except Unreadable as damage:
         raise DamagedSandbox(str(damage)) from None
+
+
+def _next_due(sandbox: Sandbox) -> Micros | None:
+    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks;
+    ``EARLIEST`` when webhooks of it are being sent, or will be as soon as their step has been
+    answered."""
+    if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
+        return EARLIEST
+    # A heap: its first entry is the earliest.
+    entries = sandbox.schedule.entries
+    return entries[0].at if entries else None
