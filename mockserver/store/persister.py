@@ -241,18 +241,22 @@ class SandboxPersister:
         """What there is to settle; a commit has the texts of its scenarios where they are new.
         While the config is the same one, so are they: to find their places costs a digest of each
         text."""
-        sandbox, config, own = self.sandbox, self.sandbox.config, self.sandbox.own
+        sandbox = self.sandbox
+        config = sandbox.config
         if self._settled is not None and config is self._config:
             places = self._settled.scenarios
         else:
             places = self._scenarios.put(config.scenarios, commit)
             self._config = config
+        own = None
+        if sandbox.own is not None:
+            own = (sandbox.own.profile, sandbox.own.overrides)
         return Settled(
             seed=Seed(config.seed),
             opened_with=(config.assumed.profile, config.assumed.overrides),
             clock_plan=config.clock,
             assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
-            own=None if own is None else (own.profile, own.overrides),
+            own=own,
             clock=replace(sandbox.clock),
             is_held=sandbox.clock.holds > 0,
             opened=sandbox.opened,
@@ -263,7 +267,8 @@ class SandboxPersister:
     def _head_now(self) -> Head:
         """The small things as they are by now. Texts of rules and counters by key are not among
         them: the scenarios have the ones, ``RuleKeysPart`` the others."""
-        sandbox, journal = self.sandbox, self.sandbox.journal
+        sandbox = self.sandbox
+        journal = sandbox.journal
         tallies = sandbox.director.tallies
         counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
         lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
@@ -307,7 +312,8 @@ class SandboxPersister:
 
     def _take_head(self, head: Head) -> None:
         """Take over the small things, when all rows are there."""
-        sandbox, journal = self.sandbox, self.sandbox.journal
+        sandbox = self.sandbox
+        journal = sandbox.journal
         # By their paths, such as now and journal.last.
         for path, value in head.plain.items():
             owner: object = sandbox

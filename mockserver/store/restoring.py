@@ -70,7 +70,10 @@ def _read_settled(stored: StoredRows, scenarios: StoredScenarios) -> tuple[Settl
 
 def _assumed(own: Assumptions | None) -> Assumed | None:
     """The answers that a sandbox gives by its own wish; None where it has not asked for any."""
-    return Assumed(*own) if own is not None else None
+    if own is None:
+        return None
+    profile, overrides = own
+    return Assumed(profile, overrides)
 
 
 def _config(settled: Settled, config: SandboxConfig) -> SandboxConfig:

@@ -230,7 +230,8 @@ class Store(SandboxStorage):
         """Drop a sandbox from memory; False while a commit of it is still to come: the file would
         give back what it was before."""
         is_changed = sandbox in self._writing.sandboxes or sandbox in self._next.sandboxes
-        if is_changed or sandbox.key not in self._index:
+        is_in_file = sandbox.key in self._index
+        if is_changed or not is_in_file:
             return False
         self._forget(sandbox)
         self._plan(self._index[sandbox.key])
@@ -524,6 +525,7 @@ class Store(SandboxStorage):
         key = sandbox.key
         known = self._index.get(key)
         is_new = known is None or known.number != persister.number
+        # Bit by bit only what the index does not name yet: nobody reads it back half.
         if is_new and persister.gather_some(commit, SLICE):
             return None
         persister.gather(commit)
