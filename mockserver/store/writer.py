@@ -375,6 +375,7 @@ class Store(SandboxStorage):
 
     async def close(self) -> None:
         """Write what is still to be written, and close the file."""
+        # Who waits for an answer hears of a failure there.
         with contextlib.suppress(NotKept):
             await self.all_kept(self.failures)
         if self._task is not None:
