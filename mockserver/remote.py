@@ -510,7 +510,8 @@ class ControlLine:
                 method, quote(self._path + target, safe=_AS_IT_IS), content, dict(headers)
             )
             answer = connection.getresponse()
-            status, body = answer.status, answer.read()
+            status = answer.status
+            body = answer.read()
         except (OSError, HTTPException) as problem:
             connection.close()
             # Errors as a client of httpx has them, whichever way a test talks to the server.

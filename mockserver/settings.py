@@ -62,7 +62,7 @@ def read_host(text: str) -> str:
     bare = text
     if text.startswith("[") and text.endswith("]"):
         bare = text[1:-1]
-    # A path, a user, a query, a fragment, or the wildcard of other programs.
+    # Other parts of a URL; a * would let in the pages of every host (--allow-host).
     has_other_parts = any(mark in bare for mark in "/@?#*")
     if not bare or has_other_parts or any(map(str.isspace, bare)):
         raise ValueError(text)

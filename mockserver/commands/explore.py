@@ -107,6 +107,7 @@ def explore(
     _refuse_beside("--replay", replay, {"--seeds": seeds, "--fixed": fixed, "--baseline": baseline})
     _refuse_beside("--seeds", seeds, {"--fixed": fixed})
     _refuse_beside("--url", url, {"--scenario": scenario, "--profile": profile})
+    # That level means this verdict, or any finding of that severity, which is asked for at the end.
     least = Verdict.UNSAFE if fail_on == _WARNING else Verdict(fail_on)
     # Books at an address are of all runs together: no two may go on at once.
     is_alone = aftermath.url is not None

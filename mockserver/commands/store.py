@@ -303,7 +303,7 @@ class _Restorer:
     def restore(self, stored: StoredSandbox) -> Sandbox:
         """The sandbox, with all of its rows. Raises ``_NotRestored``."""
         from mockserver.engine.tables import ROW_CLASSES
-        from mockserver.store.persister import stored_sandbox
+        from mockserver.store.restoring import stored_sandbox
         from mockserver.store.schema import DamagedSandbox, Unreadable
 
         try:

@@ -274,6 +274,7 @@ def _check(arguments: Arguments, folder: Path, folders: Folders) -> None:
     checked already. Raises ``ToolRefused`` for the first that leads out of the folders."""
     for name, value in arguments.items():
         if name == "command":
+            # As words: a shell is not asked, so none of them is taken apart.
             folders.check_command([str(word) for word in value], folder, name)
         elif name in _COMMANDS:
             folders.check_command(_words(str(value), name), folder, name)

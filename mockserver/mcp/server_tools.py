@@ -36,7 +36,7 @@ from mockserver.mcp.tools import (
     masked,
     rows,
 )
-from mockserver.remote import ControlRefused, body_of
+from mockserver.remote import ControlRefused, JsonObject, body_of
 from mockserver.scenario.explain import explain
 from mockserver.scenario.problems import ScenarioRefused
 from mockserver.scenario.provider_outcome import CATALOGUE
@@ -238,7 +238,7 @@ async def _operations(line: Line, arguments: Arguments) -> str:
     return "\n".join(lines)
 
 
-def _rule_name_of(operation: Mapping[str, Any]) -> str:
+def _rule_name_of(operation: JsonObject) -> str:
     """The name by which rules know an operation. OpenAPI has no field for it, so each description
     says it at its end (``web/openapi.py``)."""
     _, _, behind = operation["description"].partition("Rule name: `")
@@ -246,7 +246,7 @@ def _rule_name_of(operation: Mapping[str, Any]) -> str:
     return str(name)
 
 
-def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
+def _control_tool(row: Row, line: Line, document: JsonObject) -> Tool:
     """The tool of a call of the control API, which ``document`` describes: its parameters, less
     those that the row does not offer, and the fields of its body are the arguments."""
     method, path = row.call.split()
@@ -278,13 +278,14 @@ def _control_tool(row: Row, line: Line, document: Mapping[str, Any]) -> Tool:
 
 
 def _body_fields(
-    operation: Mapping[str, Any], document: Mapping[str, Any]
+    operation: JsonObject, document: JsonObject
 ) -> tuple[dict[str, Schema], Sequence[str]]:
     """The fields of the body of a call, and those that it needs."""
     if "requestBody" not in operation:
         return {}, ()
     reference = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
-    model = reference.rpartition("/")[2]
+    # Such as #/components/schemas/Advance.
+    _, _, model = reference.rpartition("/")
     schema = document["components"]["schemas"][model]
     if not schema["properties"]:
         # A scenario is a body as a whole.
@@ -350,7 +351,7 @@ def _is_of_an_operation(path: str) -> bool:
     return stays_here and not is_control and not leads_back
 
 
-def _request_lines(operation: Mapping[str, Any]) -> list[str]:
+def _request_lines(operation: JsonObject) -> list[str]:
     """What an operation takes: its parameters, and an example of its body, which is shorter than
     its schema and can be sent as it is."""
     lines = []

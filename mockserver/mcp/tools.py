@@ -136,8 +136,10 @@ def listed(
     arguments has for it, and ``more`` that are known elsewhere."""
     rows_of_tool = _arguments()[name]
     properties = {row.name: argument(row.kind, row.about) for row in rows_of_tool}
+    if more is not None:
+        properties |= more
     required = [row.name for row in rows_of_tool if row.required]
-    return Tool(rows()[name], {**properties, **(more or {})}, required, run, reads)
+    return Tool(rows()[name], properties, required, run, reads)
 
 
 def argument(kind: str, about: str) -> Schema:

@@ -1,5 +1,5 @@
-"""A sandbox in a store: its changes since the last commit as rows, the sandbox from its rows, and
-when it has something to do without a request.
+"""A sandbox in a store: its changes since the last commit as rows, and the content of a sandbox
+that has just been opened from such rows.
 
 A sandbox is stored in three ways, by how it changes:
 
@@ -16,29 +16,23 @@ stored by whole commits alone, and read as a whole.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any, TypeAlias
 
-from mockserver.assumptions import Assumed, Profile
+from mockserver.assumptions import Profile
 from mockserver.domain.batch import Batch
 from mockserver.domain.charge import Charge
-from mockserver.domain.clock import EARLIEST, Clock, Micros
+from mockserver.domain.clock import Clock
 from mockserver.domain.ids import Seed
 from mockserver.domain.payment_link import PaymentLink
 from mockserver.domain.record import mutable
-from mockserver.domain.states import DeliveryState
 from mockserver.domain.token import Token
-from mockserver.engine import deliveries
-from mockserver.engine.card_registry import CardRegistry
-from mockserver.engine.config import Beginning, SandboxConfig
 from mockserver.engine.journal import size_of
 from mockserver.engine.line_reading import read_plain
 from mockserver.engine.lines import line_of, write_any
 from mockserver.engine.result import First, FirstAnswer
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.schedule import Due
 from mockserver.engine.tables import ROW_CLASSES
 from mockserver.scenario.provider_outcome import ProviderOutcome
 from mockserver.scenario.scenario import ClockPlan
@@ -60,14 +54,12 @@ from mockserver.store.parts import (
 from mockserver.store.scenarios import StoredScenarios
 from mockserver.store.schema import (
     HEAD,
-    NONSENSE,
     PAGES,
     SETTLED,
     Changes,
     Commit,
-    DamagedSandbox,
     StoredRows,
-    StoredSandbox,
+    damage_in,
 )
 
 _TABLES = {name: row for name, row in ROW_CLASSES.items() if row is not Batch}
@@ -94,9 +86,6 @@ PAGED: Mapping[str, Callable[[Any], bool]] = {
 """Tables whose objects have pages at addresses without a key, and which of the objects begin with
 one. A browser brings no key, so the store must find the sandbox by the object's id."""
 
-BEGINNING = (SETTLED, "marks")
-"""The parts that a sandbox begins with again when it is emptied."""
-
 _PLAIN = (
     *("origin", "cards.salt", "now", "horizon", "arrivals", "schedule.order", "schedule.ran"),
     *("journal.opened", "journal.last", "journal.given_up", "journal.gap_reason"),
@@ -108,7 +97,7 @@ _PLAIN = (
 _INSTANTS = ("now", "horizon", "journal.opened")
 _plain_of = attrgetter(*_PLAIN)
 
-_Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
+Assumptions: TypeAlias = tuple[Profile, dict[str, object]]
 """A profile, and the answers that differ from it: what ``Assumed`` is made of."""
 
 
@@ -118,10 +107,10 @@ class Settled:
     in force."""
 
     seed: Seed
-    opened_with: _Assumptions
+    opened_with: Assumptions
     clock_plan: ClockPlan
-    assumed: _Assumptions
-    own: _Assumptions | None
+    assumed: Assumptions
+    own: Assumptions | None
     clock: Clock
     is_held: bool
     opened: tuple[dict[str, int], int] | None
@@ -142,15 +131,6 @@ class Head:
     held: dict[str, list[str]]
     lengths: dict[str, int]
     judged: dict[str, int]
-
-
-@contextmanager
-def _naming(part: str) -> Iterator[None]:
-    """Name the part that cannot be read."""
-    try:
-        yield
-    except NONSENSE as fault:
-        raise DamagedSandbox(part, fault) from fault
 
 
 class SandboxPersister:
@@ -261,18 +241,22 @@ class SandboxPersister:
         """What there is to settle; a commit has the texts of its scenarios where they are new.
         While the config is the same one, so are they: to find their places costs a digest of each
         text."""
-        sandbox, config, own = self.sandbox, self.sandbox.config, self.sandbox.own
+        sandbox = self.sandbox
+        config = sandbox.config
         if self._settled is not None and config is self._config:
             places = self._settled.scenarios
         else:
             places = self._scenarios.put(config.scenarios, commit)
             self._config = config
+        own = None
+        if sandbox.own is not None:
+            own = (sandbox.own.profile, sandbox.own.overrides)
         return Settled(
             seed=Seed(config.seed),
             opened_with=(config.assumed.profile, config.assumed.overrides),
             clock_plan=config.clock,
             assumed=(sandbox.assumed.profile, sandbox.assumed.overrides),
-            own=None if own is None else (own.profile, own.overrides),
+            own=own,
             clock=replace(sandbox.clock),
             is_held=sandbox.clock.holds > 0,
             opened=sandbox.opened,
@@ -283,7 +267,8 @@ class SandboxPersister:
     def _head_now(self) -> Head:
         """The small things as they are by now. Texts of rules and counters by key are not among
         them: the scenarios have the ones, ``RuleKeysPart`` the others."""
-        sandbox, journal = self.sandbox, self.sandbox.journal
+        sandbox = self.sandbox
+        journal = sandbox.journal
         tallies = sandbox.director.tallies
         counted = {name: replace(tally, text="", keys={}) for name, tally in tallies.rules.items()}
         lengths = {name: len(getattr(sandbox, name).rows) for name in ROW_CLASSES}
@@ -304,30 +289,31 @@ class SandboxPersister:
         ``DamagedSandbox``."""
         sandbox = self.sandbox
         cards = sandbox.cards
-        with _naming(HEAD):
+        with damage_in(HEAD):
             [(_, plain)] = stored[HEAD]
             head: Head = read_plain(Head, plain, cards)
             self._take_tallies(head.tallies)
             for observer in sandbox.observers:
                 observer.take_counters(head.judged)
         for part in self.parts:
-            with _naming(part.name):
+            with damage_in(part.name):
                 part.load(stored, cards)
         for name in ROW_CLASSES:
             got = len(getattr(sandbox, name))
-            with _naming(name):
+            with damage_in(name):
                 # Rows that were cut off the end of the file would leave no other trace.
                 wanted = head.lengths[name]
                 if got != wanted:
                     raise ValueError(f"{got} rows, wanted {wanted}")
         # It saves memory while many rows are read, and would hold them for good.
         cards.alike.clear()
-        with _naming(HEAD):
+        with damage_in(HEAD):
             self._take_head(head)
 
     def _take_head(self, head: Head) -> None:
         """Take over the small things, when all rows are there."""
-        sandbox, journal = self.sandbox, self.sandbox.journal
+        sandbox = self.sandbox
+        journal = sandbox.journal
         # By their paths, such as now and journal.last.
         for path, value in head.plain.items():
             owner: object = sandbox
@@ -373,99 +359,3 @@ def _memory_parts(sandbox: Sandbox) -> Iterator[MemoryPart]:
     for observer in sandbox.observers:
         for memory in observer.memories():
             yield MemoryPart(memory.name, memory.held, memory.pair)
-
-
-def stored_sandbox(
-    known: StoredSandbox, stored: StoredRows, scenarios: StoredScenarios, real: Micros
-) -> SandboxPersister:
-    """A sandbox from its lines, in the order of their keys. A clock that runs goes on, what was
-    being answered when the server ended has been answered, and webhooks that were on their way are
-    sent again.
-
-    Raises ``DamagedSandbox``.
-    """
-    settled, config = _read_settled(stored, scenarios)
-    sandbox = Sandbox(known.key, config, real)
-    sandbox.used = known.used
-    sandbox.clock = replace(settled.clock)
-    if settled.is_held:
-        # Time stood still for a try of a webhook, which is made again.
-        sandbox.clock.real = real
-    sandbox.own = _assumed(settled.own)
-    sandbox.assumed = config.assumed.reused_or_new(*settled.assumed)
-    sandbox.opened = settled.opened
-    sandbox.warned.update(settled.warned)
-    persister = SandboxPersister(sandbox, known.number, scenarios, settled)
-    persister.load(stored)
-    _release(sandbox)
-    return persister
-
-
-def stored_beginning(stored: StoredRows, scenarios: StoredScenarios) -> Beginning:
-    """How a sandbox begins, from its rows of the parts ``BEGINNING``. Raises ``DamagedSandbox``."""
-    settled, config = _read_settled(stored, scenarios)
-    with _naming("marks"):
-        marks = [str(name) for _, (name, _) in stored.get("marks", ())]
-        return Beginning(config, _assumed(settled.own), marks)
-
-
-def _read_settled(stored: StoredRows, scenarios: StoredScenarios) -> tuple[Settled, SandboxConfig]:
-    """What seldom changes in a sandbox, and the config that follows from it. Raises
-    ``DamagedSandbox``."""
-    with _naming(SETTLED):
-        [(_, plain)] = stored[SETTLED]
-        settled: Settled = read_plain(Settled, plain, CardRegistry(""))
-        config = scenarios.config(settled.scenarios)
-    return settled, _config(settled, config)
-
-
-def _assumed(own: _Assumptions | None) -> Assumed | None:
-    """The answers that a sandbox gives by its own wish; None where it has not asked for any."""
-    return Assumed(*own) if own is not None else None
-
-
-def _config(settled: Settled, config: SandboxConfig) -> SandboxConfig:
-    """The config of a sandbox: what it was opened with counts, and the rest is that of the server.
-    Where both are the same it is the config of the server itself, so that reloaded files count for
-    the sandbox too."""
-    seed = int(settled.seed)
-    assumed = config.assumed.reused_or_new(*settled.opened_with)
-    is_as_server = (
-        assumed is config.assumed and seed == config.seed and settled.clock_plan == config.clock
-    )
-    if is_as_server:
-        return config
-    return replace(config, seed=seed, clock=settled.clock_plan, assumed=assumed)
-
-
-def _release(sandbox: Sandbox) -> None:
-    """Let webhooks go out whose step was still being answered; those that came due behind one that
-    blocks wait on."""
-    log = sandbox.deliveries
-    planned = {
-        entry.subject
-        for entry in sandbox.schedule.entries
-        if entry.what in (Due.WEBHOOK, Due.WEBHOOK_HELD)
-    }
-    to_release = []
-    for delivery in log:
-        if delivery.state not in (DeliveryState.HELD, DeliveryState.WAITING):
-            continue
-        if delivery.delivery_id in planned:
-            continue
-        # One that is due and blocked is planned by nobody: the one before it lets it go.
-        waits_on = log.is_blocked(delivery) and delivery.due <= sandbox.now
-        if not waits_on:
-            to_release.append(delivery.delivery_id)
-    deliveries.release(sandbox, to_release)
-
-
-def next_due(sandbox: Sandbox) -> Micros | None:
-    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks;
-    ``EARLIEST`` when webhooks of it are being sent, or will be as soon as their step has been
-    answered."""
-    if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
-        return EARLIEST
-    # A heap: its first entry is the earliest.
-    entries = sandbox.schedule.entries
-    return entries[0].at if entries else None

@@ -8,6 +8,7 @@ sandbox by another, however many lines they have.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field
 from typing import Any, NamedTuple, TypeAlias
 
@@ -86,6 +87,16 @@ class DamagedSandbox(NotKept):
         self.text = mask_text(why[:_MOST_TOLD])
         words = f"what the store holds of this sandbox cannot be read: {self.text}"
         super().__init__(Code.TRANSACTION_ERROR, {"Store": words}, WAIT)
+
+
+@contextmanager
+def damage_in(part: str) -> Iterator[None]:
+    """What reading a part raises because it makes no sense becomes ``DamagedSandbox``, with its
+    name."""
+    try:
+        yield
+    except NONSENSE as fault:
+        raise DamagedSandbox(part, fault) from fault
 
 
 class NotWritten(MockserverError):

@@ -35,7 +35,7 @@ from heapq import heappop, heappush
 from itertools import chain
 from weakref import WeakSet
 
-from mockserver.domain.clock import SECOND, Micros, real_due
+from mockserver.domain.clock import EARLIEST, SECOND, Micros, real_due
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import NotKept
 from mockserver.domain.record import entity
@@ -44,13 +44,8 @@ from mockserver.engine.sandbox import Sandbox, masked_key
 from mockserver.engine.sandboxes import Sandboxes
 from mockserver.engine.storage import SandboxStorage
 from mockserver.store.file import StoreFile
-from mockserver.store.persister import (
-    BEGINNING,
-    SandboxPersister,
-    next_due,
-    stored_beginning,
-    stored_sandbox,
-)
+from mockserver.store.persister import SandboxPersister
+from mockserver.store.restoring import BEGINNING, stored_beginning, stored_sandbox
 from mockserver.store.scenarios import StoredScenarios
 from mockserver.store.schema import (
     WAIT,
@@ -235,7 +230,8 @@ class Store(SandboxStorage):
         """Drop a sandbox from memory; False while a commit of it is still to come: the file would
         give back what it was before."""
         is_changed = sandbox in self._writing.sandboxes or sandbox in self._next.sandboxes
-        if is_changed or sandbox.key not in self._index:
+        is_in_file = sandbox.key in self._index
+        if is_changed or not is_in_file:
             return False
         self._forget(sandbox)
         self._plan(self._index[sandbox.key])
@@ -379,6 +375,7 @@ class Store(SandboxStorage):
 
     async def close(self) -> None:
         """Write what is still to be written, and close the file."""
+        # Who waits for an answer hears of a failure there.
         with contextlib.suppress(NotKept):
             await self.all_kept(self.failures)
         if self._task is not None:
@@ -529,10 +526,11 @@ class Store(SandboxStorage):
         key = sandbox.key
         known = self._index.get(key)
         is_new = known is None or known.number != persister.number
+        # Bit by bit only what the index does not name yet: nobody reads it back half.
         if is_new and persister.gather_some(commit, SLICE):
             return None
         persister.gather(commit)
-        instant = next_due(sandbox)
+        instant = _next_due(sandbox)
         # The index has the machine's time, so that ``run`` need not read a sandbox to wake it.
         due = None if instant is None else real_due(sandbox.clock, instant)
         name = self._sandboxes.names.get(key)
@@ -577,3 +575,14 @@ def _readable() -> Iterator[None]:
         yield
     except Unreadable as damage:
         raise DamagedSandbox(str(damage)) from None
+
+
+def _next_due(sandbox: Sandbox) -> Micros | None:
+    """The instant of sandbox time at which something is to be done in a sandbox that nobody asks;
+    ``EARLIEST`` when webhooks of it are being sent, or will be as soon as their step has been
+    answered."""
+    if sandbox.deliveries.sending or sandbox.deliveries.unanswered:
+        return EARLIEST
+    # A heap: its first entry is the earliest.
+    entries = sandbox.schedule.entries
+    return entries[0].at if entries else None
