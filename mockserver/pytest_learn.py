@@ -35,7 +35,7 @@ from mockserver.explore.run_answers import CallRow
 from mockserver.explore.run_end import Reference
 from mockserver.explore.run_money import RunMoney
 from mockserver.explore.trial import differences
-from mockserver.pytest_findings import asked_of, sandbox_of
+from mockserver.pytest_findings import marker_of, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 LEARN = "--mockserver-explore-learn"
@@ -273,7 +273,7 @@ class _Shown(TypedDict):
 
 def _shown_by(item: pytest.Item, sandbox: RemoteSandbox) -> _Shown:
     """What the run of a test has shown."""
-    allowed = asked_of(item).allow or ()
+    allowed = marker_of(item).allow or ()
     look = look_at(sandbox, finish=True)
     errors = [row["finding"] for row in look.findings if row["severity"] == "error"]
     bad = [finding for finding in dict.fromkeys(errors) if finding not in allowed]

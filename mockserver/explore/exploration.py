@@ -364,7 +364,7 @@ class _Search:
 
     lab: Lab
     end: float
-    made: Exploration
+    exploration: Exploration
     keep: Callable[[Cell], None]
     progress: Callable[[int, int], None]
     earlier: Mapping[str, Cell]
@@ -389,13 +389,13 @@ class _Search:
         under each fault, and a fault of each kind at each refund."""
         budget_end = self.end
         # Of what was known only the cells tell how long it took.
-        took_of_cells = sum(cell.seconds for cell in self.made.cells) / self.lab.plan.jobs
+        took_of_cells = sum(cell.seconds for cell in self.exploration.cells) / self.lab.plan.jobs
         took = max(took, took_of_cells)
         self.making_good.sort(key=lambda trial: (-trial.priority, trial.name))
         self.queue[:] = self.making_good[:MOST_MAKING_GOOD]
         self.end = min(budget_end, time.monotonic() + took)
         self._try_queued(pool)
-        self.made.beyond_limit = [*self.queue, *self.making_good[MOST_MAKING_GOOD:]]
+        self.exploration.beyond_limit = [*self.queue, *self.making_good[MOST_MAKING_GOOD:]]
         self.queue.clear()
         self.end = budget_end
 
@@ -411,18 +411,18 @@ class _Search:
                 cell, trial = run.result(), self.running.pop(run)
                 self.keep(cell)
                 self._take(cell, trial)
-        if self.made.why == _FIRST_RED:
+        if self.exploration.why == _FIRST_RED:
             self._end_at_first_red()
 
     def _begin(self, pool: ThreadPoolExecutor) -> bool:
         """Begin what can be begun, of those that wait one at a time. Returns whether there is more
         to come: something runs, or a cell that was known has made room for another at once."""
-        before = len(self.made.cells)
+        before = len(self.exploration.cells)
         while (trial := self._next_working()) is not None:
             self._begin_one(trial, pool)
         if (trial := self._next_waiting()) is not None:
             self._begin_one(trial, pool)
-        return bool(self.running) or len(self.made.cells) > before
+        return bool(self.running) or len(self.exploration.cells) > before
 
     @property
     def _is_closed(self) -> bool:
@@ -469,16 +469,16 @@ class _Search:
 
     def _take(self, cell: Cell, trial: Trial) -> None:
         """Count a cell, and see what follows from it."""
-        plan, made = self.lab.plan, self.made
-        made.cells.append(cell)
+        plan, exploration = self.lab.plan, self.exploration
+        exploration.cells.append(cell)
         if trial.seed is None:
             if len(trial.injections) == 1:
                 self._plan_second(cell, trial)
         elif cell.verdict.reaches(plan.least) and not plan.has_all:
             # A swarm ends at its first red run.
-            made.left_out, made.why = [*self.queue, *made.left_out], _FIRST_RED
+            exploration.left_out, exploration.why = [*self.queue, *exploration.left_out], _FIRST_RED
             self.queue.clear()
-        done = len(made.cells)
+        done = len(exploration.cells)
         self.progress(done, done + len(self.queue) + len(self.running))
 
     def _plan_second(self, cell: Cell, trial: Trial) -> None:
@@ -501,14 +501,14 @@ class _Search:
         """A swarm ends with the red run of the first seed, with the fewest of its faults under
         which it stays red; what runs beside it have found beyond that seed depends on the machine,
         and is dropped."""
-        lab, made, least = self.lab, self.made, self.lab.plan.least
-        red = [cell for cell in made.cells if cell.is_drawn and cell.verdict.reaches(least)]
+        lab, exploration, least = self.lab, self.exploration, self.lab.plan.least
+        red = [cell for cell in exploration.cells if cell.is_drawn and cell.verdict.reaches(least)]
         first = min(red, key=lambda cell: cell.seed)
-        beyond = [cell for cell in made.cells if cell.seed > first.seed]
-        made.dropped = [cell for cell in beyond if cell.name not in self.earlier]
-        made.left_out += [lab.of_seed(cell.seed) for cell in beyond]
-        made.left_out.sort(key=lambda trial: trial.seed or 0)
-        made.cells = [cell for cell in made.cells if cell.seed < first.seed]
+        beyond = [cell for cell in exploration.cells if cell.seed > first.seed]
+        exploration.dropped = [cell for cell in beyond if cell.name not in self.earlier]
+        exploration.left_out += [lab.of_seed(cell.seed) for cell in beyond]
+        exploration.left_out.sort(key=lambda trial: trial.seed or 0)
+        exploration.cells = [cell for cell in exploration.cells if cell.seed < first.seed]
         self._keep_smallest(first)
 
     def _keep_smallest(self, red: Cell) -> None:
@@ -533,7 +533,7 @@ class _Search:
             minimise(struck, stays_red)
         finally:
             # Also when it is interrupted: what was found until then is still red.
-            self.made.cells.append(smallest)
+            self.exploration.cells.append(smallest)
             self.keep(smallest)
 
 
@@ -566,24 +566,24 @@ def explore(
     end = inf
     if lab.plan.budget is not None:
         end = time.monotonic() + lab.plan.budget
-    runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
+    runner, exploration = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
     earlier = {cell.name: cell for cell in known}
-    search = _Search(lab, end, made, keep, progress, earlier, queue=lab.matrix())
+    search = _Search(lab, end, exploration, keep, progress, earlier, queue=lab.matrix())
     # Threads enough for those that work and those that wait: none of them begins late.
     with ThreadPoolExecutor((1 + MOST_WAITING) * lab.plan.jobs) as pool:
         try:
             search.go(pool)
         except KeyboardInterrupt:
-            made.why = "interrupted"
+            exploration.why = "interrupted"
             runner.commands.end_all()
             # What was running is left out too, and would have been the next.
             search.queue[:0] = search.running.values()
         except BaseException:
             runner.commands.end_all()
             raise
-    made.left_out += search.queue
-    made.cells.sort(key=_order_of_cells(lab.base))
-    return made
+    exploration.left_out += search.queue
+    exploration.cells.sort(key=_order_of_cells(lab.base))
+    return exploration
 
 
 def _order_of_cells(base: Baseline) -> Callable[[Cell], tuple[object, ...]]:

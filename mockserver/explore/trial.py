@@ -451,20 +451,20 @@ class TrialRunner:
             sandbox = until_judged.enter_context(
                 self._fresh(key or _key(self.seed, name, self.salt), scenario)
             )
-            given = given_to(sandbox, folder)
-            run_to_end = partial(self.commands.done, given=given, timeout=timeout)
+            placeholders = placeholders_of(sandbox, folder)
+            run_to_end = partial(self.commands.done, placeholders=placeholders, timeout=timeout)
             second, restart = folder / "second", folder / "restart"
             held = HeldRun(
                 sandbox,
                 held_until(scenario),
                 second=partial(run_to_end, self.argv, output=second),
             )
-            command = self.commands.run(self.argv, given, output, timeout, beside=held.go)
+            command = self.commands.run(self.argv, placeholders, output, timeout, beside=held.go)
             ended = until_judged.enter_context(command)
             if restarts or held.was_killed:
                 after_reboot = self.restart or self.argv
                 ended = until_judged.enter_context(
-                    self.commands.run(after_reboot, given, restart, timeout)
+                    self.commands.run(after_reboot, placeholders, restart, timeout)
                 )
             held.let_go()
             ended = held.end_of(ended)
@@ -567,7 +567,7 @@ def _key(*parts: object) -> str:
     return f"sk_explore_{digest('explore', *said).hex()[:24]}"
 
 
-def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
+def placeholders_of(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
     """Make the folder of a run in another, and say what its command is told of that and of its
     sandbox. A shop keeps its database there: what one run has booked is none of the next."""
     own = folder / "run"
