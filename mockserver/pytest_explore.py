@@ -36,9 +36,9 @@ from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, Fault, fault
 from mockserver.explore.fault_table import Trial, faults_of, injections_that_fit
 from mockserver.explore.report import legend, tables, word
 from mockserver.explore.review import beside_usual
+from mockserver.explore.run_calls import points_of
 from mockserver.explore.run_end import Reference, RunEnd, operations_of
 from mockserver.explore.run_money import RunMoney, money_of
-from mockserver.explore.trial import points_of
 from mockserver.explore.verdicts import Judged, Verdict, judged
 from mockserver.findings.catalogue import lines_of
 from mockserver.pytest_findings import (

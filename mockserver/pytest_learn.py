@@ -32,9 +32,9 @@ from mockserver.explore.aftermath import Look, look_at
 from mockserver.explore.fault_table import Trial
 from mockserver.explore.report import OTHER_MONEY
 from mockserver.explore.run_answers import CallRow
+from mockserver.explore.run_calls import differences
 from mockserver.explore.run_end import Reference
 from mockserver.explore.run_money import RunMoney
-from mockserver.explore.trial import differences
 from mockserver.pytest_findings import marker_of, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
