@@ -452,7 +452,8 @@ class _Search:
         jobs = self.lab.plan.jobs
         waiting = [trial for trial in self.running.values() if not _works(trial)]
         jobs_kept_busy = sum(map(self._work_of, waiting))
-        if jobs_kept_busy > jobs / 2 or len(waiting) >= MOST_WAITING * jobs or self._is_closed:
+        is_full = jobs_kept_busy > jobs / 2 or len(waiting) >= MOST_WAITING * jobs
+        if is_full or self._is_closed:
             return None
         return next(filterfalse(_works, self.queue), None)
 
@@ -579,6 +580,7 @@ def explore(
             # What was running is left out too, and would have been the next.
             search.queue[:0] = search.running.values()
         except BaseException:
+            # Else the pool would wait for all that still run before anybody hears of it.
             runner.commands.end_all()
             raise
     exploration.left_out += search.queue

@@ -107,7 +107,7 @@ def _verdicts(exploration: Exploration) -> set[Verdict]:
 def legend(verdicts: Collection[str]) -> list[str]:
     """What the verdicts in a table mean, in one line with an empty one below; nothing for none."""
     meanings = [
-        f"{word(verdict)} = {_IN_SHORT[verdict]}"
+        f"{word(verdict)} = {_SHOWN[verdict].in_short}"
         for verdict in reversed(Verdict)
         if verdict in verdicts
     ]
@@ -258,7 +258,7 @@ def rows(exploration: Exploration) -> list[FindingRow]:
         for row in bad:
             found.append({**row, "about": {"cell": cell.name, **row["about"]}})
         is_explained = any(row["severity"] == "error" for row in bad)
-        if cell.verdict in _SEVERITIES and not is_explained:
+        if _SHOWN[cell.verdict].severity and not is_explained:
             found.append(_verdict_row(cell))
     return found
 
@@ -267,7 +267,7 @@ def _verdict_row(cell: Cell) -> FindingRow:
     """A verdict as a finding; its evidence is what it says in money."""
     return {
         "finding": f"explore-{cell.verdict.value}",
-        "severity": _SEVERITIES[cell.verdict],
+        "severity": _SHOWN[cell.verdict].severity,
         "title": f"{cell.name} is {cell.verdict.value}",
         "why": _SHOWN[cell.verdict].meaning,
         "advice": f"mockserver explore --replay {cell.name} shows it alone",
@@ -434,14 +434,15 @@ def _is_making_good(cell: Cell) -> bool:
 def _unforeseen(exploration: Exploration) -> Iterator[str]:
     """How many calls of a swarm were struck that the run without a fault does not make."""
     known = set(_points_of(exploration))
-    drawn = [
+    # A cell that was not reached lists all that was drawn, and nothing of it has struck.
+    struck = [
         cell
         for cell in exploration.cells
         if cell.is_drawn and cell.verdict is not Verdict.NOT_REACHED
     ]
-    if not drawn:
+    if not struck:
         return
-    count = sum(point not in known for cell in drawn for point, _ in cell.injections)
+    count = sum(point not in known for cell in struck for point, _ in cell.injections)
     yield f"struck beyond the calls of the run without a fault: {count}"
 
 
@@ -458,15 +459,6 @@ def _taken_unjudged(exploration: Exploration) -> Iterator[str]:
         yield f"{failed} failed, {total} taken in {len(amounts)}: --books would judge them"
 
 
-_STATES = {
-    Verdict.UNSAFE: UNSAFE,
-    Verdict.SURVIVED: SURVIVED,
-    Verdict.HEALED: SURVIVED,
-    Verdict.FAILED: SURVIVED,
-}
-"""How coverage counts a verdict; all others say no more than that the failure was tried."""
-
-
 def coverage(exploration: Exploration) -> Coverage:
     """Which failures struck, of all that there are for the operations that the command uses."""
     struck = []
@@ -476,7 +468,7 @@ def coverage(exploration: Exploration) -> Coverage:
         if is_unclear or cell.verdict is Verdict.NOT_REACHED:
             continue
         for point, fault in cell.injections:
-            struck.append(Struck(_op_of(point), fault, _STATES.get(cell.verdict, TRIED)))
+            struck.append(Struck(_op_of(point), fault, _SHOWN[cell.verdict].coverage))
     return Coverage.of({point.op for point in exploration.baseline.points}, struck)
 
 
@@ -544,51 +536,60 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-_SEVERITIES = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "warning"}
-"""Verdicts that are reported as findings, by their severity."""
-
-
 class _Shown(NamedTuple):
-    """How a verdict is shown on the page: by its sign, and what it means."""
+    """How a verdict is shown: on the page by its ``sign`` and what it means, ``in_short`` below
+    tables. ``severity`` is that of the finding as which it is reported, empty where it is none;
+    ``coverage`` is how the failure counts under which it was reached."""
 
     sign: str
+    in_short: str
     meaning: str
+    severity: str = ""
+    coverage: str = TRIED
 
 
 _SHOWN = {
     Verdict.UNSAFE: _Shown(
-        "!",
-        "a finding of severity error, or money that moved wrongly, whatever the exit code",
+        sign="!",
+        in_short="money moved wrongly, or an error was found",
+        meaning="a finding of severity error, or money that moved wrongly, whatever the exit code",
+        severity="error",
+        coverage=UNSAFE,
     ),
-    Verdict.HUNG: _Shown("…", "not done in time"),
+    Verdict.HUNG: _Shown(
+        sign="…", in_short="not done in time", meaning="not done in time", severity="error"
+    ),
     Verdict.DOUBTFUL: _Shown(
-        "?",
-        "money is less, elsewhere, held or not in the books: only the shop can say (--books)",
+        sign="?",
+        in_short="exit code 0, and less money or elsewhere: only the books can say (--books)",
+        meaning="money is less, elsewhere, held or not in the books: only the shop can say "
+        "(--books)",
+        severity="warning",
     ),
     Verdict.FAILED: _Shown(
-        "✗",
-        "the command ended with an error, and no money was seen to move wrongly",
+        sign="✗",
+        in_short="ended with an error: it noticed",
+        meaning="the command ended with an error, and no money was seen to move wrongly",
+        coverage=SURVIVED,
     ),
-    Verdict.NOT_REACHED: _Shown("○", "the fault never struck: the calls came otherwise"),
+    Verdict.NOT_REACHED: _Shown(
+        sign="○",
+        in_short="the fault never struck",
+        meaning="the fault never struck: the calls came otherwise",
+    ),
     Verdict.HEALED: _Shown(
-        "♥", "the books were wrong at first, and right when everything had settled"
+        sign="♥",
+        in_short="wrong at first, right in the end",
+        meaning="the books were wrong at first, and right when everything had settled",
+        coverage=SURVIVED,
     ),
     Verdict.SURVIVED: _Shown(
-        "✓",
-        "exit code 0, and the money is that of the run without a fault, or the books agree",
+        sign="✓",
+        in_short="the money is right",
+        meaning="exit code 0, and the money is that of the run without a fault, or the books agree",
+        coverage=SURVIVED,
     ),
 }
-
-_IN_SHORT: Mapping[str, str] = {
-    Verdict.UNSAFE: "money moved wrongly, or an error was found",
-    Verdict.HUNG: "not done in time",
-    Verdict.DOUBTFUL: "exit code 0, and less money or elsewhere: only the books can say (--books)",
-    Verdict.FAILED: "ended with an error: it noticed",
-    Verdict.NOT_REACHED: "the fault never struck",
-    Verdict.HEALED: "wrong at first, right in the end",
-    Verdict.SURVIVED: "the money is right",
-}
-"""What each verdict means, in a line with all others."""
 
 
 def page(exploration: Exploration) -> str:
