@@ -208,10 +208,12 @@ class Learner:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Leave out tests without a sandbox: they call nothing that could fail."""
-        chosen = [
-            item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))
-        ]
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        chosen: list[pytest.Item] = []
+        others: list[pytest.Item] = []
+        for item in items:
+            has_sandbox = FIXTURES.intersection(getattr(item, "fixturenames", ()))
+            (chosen if has_sandbox else others).append(item)
+        config.hook.pytest_deselected(items=others)
         items[:] = chosen
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -341,8 +341,11 @@ def _is_quiet(cell: Cell) -> bool:
     if cell.is_drawn:
         # Of hundreds of seeds only those are told that did harm.
         return cell.verdict in (Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
-    # Of pairs there is no table, in which a failure could be seen.
-    return cell.verdict is Verdict.FAILED and (cell.is_single or _is_making_good(cell))
+    if cell.verdict is not Verdict.FAILED:
+        return False
+    # A single fault stands in the table. Second faults where the command makes good may be dozens,
+    # and are counted in the end. Of other pairs nothing else says that they failed.
+    return cell.is_single or _is_making_good(cell)
 
 
 _MOST_NAMED = 5
@@ -352,10 +355,8 @@ def summary(exploration: Exploration) -> list[str]:
     """How many of each verdict, and what was not tried."""
     counts = Counter(cell.verdict for cell in exploration.cells)
     verdicts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
-    runs, calls = (
-        _counted(len(exploration.cells), "run"),
-        _counted(len(exploration.baseline.calls), "call"),
-    )
+    runs = _counted(len(exploration.cells), "run")
+    calls = _counted(len(exploration.baseline.calls), "call")
     lines = [f"{runs} with faults at {calls}: {', '.join(verdicts) or 'none'}"]
     lines += _unforeseen(exploration)
     lines += _taken_unjudged(exploration)
