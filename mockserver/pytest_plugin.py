@@ -179,6 +179,7 @@ def mockserver(
     # At once, so that a scenario that is refused still leaves a timeline to report.
     item.stash[sandbox_key] = sandbox
     marker = marker_of(item)
+    # Both are asked for later: here a misspelt name is refused, before the test has run.
     pytest_findings.allowed_by(item, marker.allow)
     if marker.survives is not None:
         from mockserver.pytest_explore import survivors_of
