@@ -211,8 +211,10 @@ class Learner:
         chosen: list[pytest.Item] = []
         others: list[pytest.Item] = []
         for item in items:
-            has_sandbox = FIXTURES.intersection(getattr(item, "fixturenames", ()))
-            (chosen if has_sandbox else others).append(item)
+            if FIXTURES.intersection(getattr(item, "fixturenames", ())):
+                chosen.append(item)
+            else:
+                others.append(item)
         config.hook.pytest_deselected(items=others)
         items[:] = chosen
 

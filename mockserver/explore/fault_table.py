@@ -87,9 +87,8 @@ class Trial:
     def rules(self) -> list[RuleData]:
         """The rules that make it happen. A rule that counts for itself does not count what a rule
         before it has decided: so of those the one for the last stands first."""
-        counted, numbered = list[Injection](), list[Injection]()
-        for injection in self.injections:
-            (counted if injection.point.is_counted else numbered).append(injection)
+        numbered = [injection for injection in self.injections if not injection.point.is_counted]
+        counted = [injection for injection in self.injections if injection.point.is_counted]
         counted.sort(key=lambda injection: -injection.point.nth)
         return [injection.rule for injection in (*counted, *numbered)]
 

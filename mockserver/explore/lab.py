@@ -69,8 +69,9 @@ class Plan:
     def has_matrix(self) -> bool:
         """Whether each fault is tried at each call. A swarm is tried instead, unless something is
         asked for that it does not have: pairs, crashes or second runs."""
-        has_own_axes = any(fault.at in OWN_AXES for fault in self.faults)
-        return not self.seeds or self.pairs or has_own_axes
+        if not self.seeds:
+            return True
+        return self.pairs or any(fault.at in OWN_AXES for fault in self.faults)
 
 
 @record
