@@ -36,15 +36,15 @@ from mockserver.explore.failures import CLIENT_TIMEOUT, FAULTS, Fault, fault
 from mockserver.explore.fault_table import Trial, faults_of, injections_that_fit
 from mockserver.explore.report import legend, tables, word
 from mockserver.explore.review import beside_usual
+from mockserver.explore.run_calls import points_of
 from mockserver.explore.run_end import Reference, RunEnd, operations_of
 from mockserver.explore.run_money import RunMoney, money_of
-from mockserver.explore.trial import points_of
 from mockserver.explore.verdicts import Judged, Verdict, judged
 from mockserver.findings.catalogue import lines_of
 from mockserver.pytest_findings import (
     ATTRIBUTE,
     WorkerNode,
-    asked_of,
+    marker_of,
     names_in,
     sandbox_key,
     sandbox_of,
@@ -123,7 +123,7 @@ _ASSERTIONS = (AssertionError, pytest.fail.Exception)
 def unbooked_by(item: pytest.Item) -> list[str]:
     """The orders of a test that have money and of which the shop's books, as its marker names them,
     know nothing: an exception has come between the payment and the book, and nobody will ship."""
-    if asked_of(item).books is None:
+    if marker_of(item).books is None:
         return []
     try:
         rows = shop_rows_of(item) or []
@@ -426,7 +426,7 @@ class Explorer:
         """The verdict on a test under a fault, which is noted for the matrix, and the words of its
         report. ``has_crashed``: it has failed by an exception that is no assertion."""
         sandbox, outcome = item.stash[sandbox_key], _outcome_of(item)
-        allowed = asked_of(item).allow or ()
+        allowed = marker_of(item).allow or ()
         # What the test expects of its rules is said of a run without a fault.
         ended = sandbox.end_of_test("error", allowed, rules=False)
         findings = [row for row in ended["findings"] if row["finding"] not in allowed]
@@ -473,7 +473,7 @@ class Explorer:
         return Reference(learnt.money, learnt.shared, operations=operations)
 
     def _shall_survive(self, item: pytest.Item, tried: Trial) -> bool:
-        return tried.fault in survivors_of(item, asked_of(item).survives)
+        return tried.fault in survivors_of(item, marker_of(item).survives)
 
     @contextmanager
     def _limited(self, item: pytest.Item, tried: Trial) -> Iterator[None]:

@@ -94,7 +94,7 @@ class MarkerArguments:
     books: str | None = None
 
 
-def asked_of(item: pytest.Item) -> MarkerArguments:
+def marker_of(item: pytest.Item) -> MarkerArguments:
     """What the markers of a test ask for: of its function, class and module the nearest decides
     each argument. Raises ``pytest.UsageError`` for an argument that is not known."""
     chosen: dict[str, Any] = {}
@@ -118,7 +118,7 @@ def shop_rows_of(item: pytest.Item) -> list[JsonObject] | None:
     ended, so that it sees what the test has written. Raises ``pytest.UsageError`` where there is no
     such function, and whatever the function raises."""
     __tracebackhide__ = True
-    named = asked_of(item).books
+    named = marker_of(item).books
     if named is None:
         return None
     try:

@@ -32,10 +32,10 @@ from mockserver.explore.aftermath import Look, look_at
 from mockserver.explore.fault_table import Trial
 from mockserver.explore.report import OTHER_MONEY
 from mockserver.explore.run_answers import CallRow
+from mockserver.explore.run_calls import differences
 from mockserver.explore.run_end import Reference
 from mockserver.explore.run_money import RunMoney
-from mockserver.explore.trial import differences
-from mockserver.pytest_findings import asked_of, sandbox_of
+from mockserver.pytest_findings import marker_of, sandbox_of
 from mockserver.remote import ControlRefused, RemoteSandbox
 
 LEARN = "--mockserver-explore-learn"
@@ -208,10 +208,14 @@ class Learner:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Leave out tests without a sandbox: they call nothing that could fail."""
-        chosen = [
-            item for item in items if FIXTURES.intersection(getattr(item, "fixturenames", ()))
-        ]
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        chosen: list[pytest.Item] = []
+        others: list[pytest.Item] = []
+        for item in items:
+            if FIXTURES.intersection(getattr(item, "fixturenames", ())):
+                chosen.append(item)
+            else:
+                others.append(item)
+        config.hook.pytest_deselected(items=others)
         items[:] = chosen
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -273,7 +277,7 @@ class _Shown(TypedDict):
 
 def _shown_by(item: pytest.Item, sandbox: RemoteSandbox) -> _Shown:
     """What the run of a test has shown."""
-    allowed = asked_of(item).allow or ()
+    allowed = marker_of(item).allow or ()
     look = look_at(sandbox, finish=True)
     errors = [row["finding"] for row in look.findings if row["severity"] == "error"]
     bad = [finding for finding in dict.fromkeys(errors) if finding not in allowed]

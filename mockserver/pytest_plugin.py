@@ -25,7 +25,7 @@ import pytest
 
 from mockserver import pytest_findings
 from mockserver.domain.record import mutable
-from mockserver.pytest_findings import MARKER, asked_of, sandbox_key, sandbox_of, shop_rows_of
+from mockserver.pytest_findings import MARKER, marker_of, sandbox_key, sandbox_of, shop_rows_of
 
 if TYPE_CHECKING:
     from mockserver.remote import ControlLine, RemoteSandbox
@@ -178,18 +178,19 @@ def mockserver(
     sandbox = RemoteSandbox(mockserver_server.url, key, folders, line=mockserver_server.line)
     # At once, so that a scenario that is refused still leaves a timeline to report.
     item.stash[sandbox_key] = sandbox
-    asked = asked_of(item)
-    pytest_findings.allowed_by(item, asked.allow)
-    if asked.survives is not None:
+    marker = marker_of(item)
+    # Both are asked for later: here a misspelt name is refused, before the test has run.
+    pytest_findings.allowed_by(item, marker.allow)
+    if marker.survives is not None:
         from mockserver.pytest_explore import survivors_of
 
-        survivors_of(item, asked.survives)
-    if asked.profile is not None:
-        sandbox.assume({"profile": asked.profile})
-    if asked.scenario is not None:
-        sandbox.scenario(asked.scenario)
-    if asked.clock is not None:
-        sandbox.clock.start(asked.clock)
+        survivors_of(item, marker.survives)
+    if marker.profile is not None:
+        sandbox.assume({"profile": marker.profile})
+    if marker.scenario is not None:
+        sandbox.scenario(marker.scenario)
+    if marker.clock is not None:
+        sandbox.clock.start(marker.clock)
     yield sandbox
     sandbox.close()
 
@@ -269,7 +270,7 @@ def _judge(item: pytest.Item, sandbox: RemoteSandbox) -> None:
     from mockserver.remote import ControlRefused, VerificationFailed
 
     unmet = ""
-    allowed = pytest_findings.allowed_by(item, asked_of(item).allow)
+    allowed = pytest_findings.allowed_by(item, marker_of(item).allow)
     try:
         rows = shop_rows_of(item)
         if rows is not None:

@@ -30,10 +30,11 @@ from mockserver.domain.clock import Micros, duration_text
 from mockserver.domain.invariants import Invariant
 from mockserver.explore import exploration, report
 from mockserver.explore.aftermath import Aftermath
-from mockserver.explore.exploration import Exploration, Lab, Plan
+from mockserver.explore.exploration import Exploration
 from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, TWICE, Fault
 from mockserver.explore.fault_table import faults_of
 from mockserver.explore.kept import Before, ExplorationFolder, NoReport, OtherExploration
+from mockserver.explore.lab import Lab, Plan
 from mockserver.explore.verdicts import Verdict
 
 _DECIDING = {

@@ -17,12 +17,13 @@ from mockserver.commands.trial_runner import lab_of
 from mockserver.domain.invariants import Invariant
 from mockserver.domain.masking import mask_text
 from mockserver.explore.baseline import crash_baseline
-from mockserver.explore.exploration import Lab, Plan, Tried
 from mockserver.explore.failures import CRASH, FAULTS
 from mockserver.explore.fault_table import SEED, Trial, named
+from mockserver.explore.held_run import held_until
 from mockserver.explore.kept import Before
+from mockserver.explore.lab import Lab, Plan, Tried
 from mockserver.explore.run_end import Reference
-from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, held_until
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner
 from mockserver.explore.verdicts import Judged, Verdict, judged
 from mockserver.remote import ControlRefused
 from mockserver.scenario.problems import ScenarioRefused

@@ -32,7 +32,7 @@ from mockserver.explore.aftermath import Aftermath, AfterRun
 from mockserver.explore.command import MARK, Commands, Running, filled, processes, variables_of
 from mockserver.explore.run_answers import FindingRow
 from mockserver.explore.telling import Ending
-from mockserver.explore.trial import given_to
+from mockserver.explore.trial import placeholders_of
 from mockserver.findings.catalogue import reaches
 from mockserver.remote import ControlRefused, RemoteSandbox, VerificationFailed
 
@@ -76,7 +76,7 @@ def run(
         )
         url = open_until_judged.enter_context(started(words_of(serve), folder))
         sandbox = open_until_judged.enter_context(closing(RemoteSandbox(url, KEY)))
-        placeholders = given_to(sandbox, folder)
+        placeholders = placeholders_of(sandbox, folder)
         argv = [filled(word, placeholders) for word in command]
         # What it has left running, as a receiver of webhooks, goes on until all is judged.
         running = open_until_judged.enter_context(
@@ -179,7 +179,9 @@ def _judge(
                 err=True,
             )
             return (), ()
-    run_command = partial(Commands(environment()).done, given=placeholders, timeout=SHOP_SECONDS)
+    run_command = partial(
+        Commands(environment()).done, placeholders=placeholders, timeout=SHOP_SECONDS
+    )
     # ``verify`` reads below how often rules have fired; one that was added to close the sandbox
     # would be among them.
     after, _ = AfterRun(sandbox, aftermath, run_command, folder, closes=False).end(Ending())

@@ -18,7 +18,7 @@ from mockserver.commands.servers import started
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.baseline import NoBaseline, crash_baseline, plain_baseline
 from mockserver.explore.command import Commands
-from mockserver.explore.exploration import Lab, Plan
+from mockserver.explore.lab import Lab, Plan
 from mockserver.explore.shrink import NotRepeated
 from mockserver.explore.trial import TrialRunner, isolated
 from mockserver.remote import ControlLine, ControlRefused

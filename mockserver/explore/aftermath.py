@@ -193,7 +193,7 @@ class AfterRun:
     books are read in the end the sandbox refuses to move money."""
 
     sandbox: RemoteSandbox
-    asked: Aftermath
+    aftermath: Aftermath
     run: RunCommand
     folder: Path
     ignored: Collection[tuple[str, str]] = ()
@@ -203,28 +203,28 @@ class AfterRun:
     def end(self, ending: Ending) -> Judgeable:
         """Everything between the end of the command and the verdict. ``ending`` is what the end of
         the command has told: what it has told somebody the books need not say."""
-        asked = self.asked
-        looks = [look_at(self.sandbox, finish=not asked.follows)]
+        aftermath = self.aftermath
+        looks = [look_at(self.sandbox, finish=not aftermath.follows)]
         followed = Followed()
-        if asked.follows:
+        if aftermath.follows:
             followed = self._follow(ending, looks)
             looks.append(look_at(self.sandbox, finish=True))
         last = looks[-1]
         money = RunMoney.of(last.money)
         read = _BooksRead()
         # Books after a nightly job that has failed would be judged as those of a shop that ran it.
-        if asked.books and not followed.failed:
+        if aftermath.books and not followed.failed:
             read = self._read_books(ending, money)
         # The comparison above counts, not one that the shop's tests have made earlier.
         judged = [row for row in last.findings if row["finding"] not in COMPARED]
-        self.sandbox.invariants = [*asked.invariants]
+        self.sandbox.invariants = [*aftermath.invariants]
         broken = self.sandbox.end_of_test(None, rules=False)["rules"]
         end = RunEnd(
             money,
             [*judged, *read.compared],
             differed=followed.differed,
             rows=read.rows,
-            states=asked.states,
+            states=aftermath.states,
             failed=followed.failed or read.failed,
             unread=read.unread,
             broken=broken,
@@ -232,7 +232,7 @@ class AfterRun:
             untold=read.untold,
             fired=frozenset[str]().union(*(look.fired for look in looks)),
             is_due=not SETTLING.isdisjoint(last.due),
-            is_settled=asked.settle is not None,
+            is_settled=aftermath.settle is not None,
         )
         return Judgeable(end, looks)
 
@@ -240,22 +240,22 @@ class AfterRun:
         """Let time pass and the nightly job run, with a look between them. By what the books and
         the sandbox said differently before, a shop that heals is told from one that was right all
         along."""
-        asked = self.asked
+        aftermath = self.aftermath
         differed: Sequence[FindingRow] = ()
         try:
-            if asked.books:
+            if aftermath.books:
                 # The nightly job may make books that are not there yet.
                 with suppress(NoBooks):
                     differed = self._compared(self._rows_after(ending))
-            if asked.settle is not None:
-                self.sandbox.clock.advance(duration_text(asked.settle))
-            if asked.reconcile:
-                if asked.settle is not None:
+            if aftermath.settle is not None:
+                self.sandbox.clock.advance(duration_text(aftermath.settle))
+            if aftermath.reconcile:
+                if aftermath.settle is not None:
                     # The job begins under a scenario of its own, and counters begin anew by that:
                     # what has fired while time passed is known only now.
                     looks.append(look_at(self.sandbox))
                 self.before_reconcile()
-                self._printed("reconcile", asked.reconcile)
+                self._printed("reconcile", aftermath.reconcile)
         except ShopFailed as problem:
             return Followed(differed, str(problem))
         return Followed(differed)
@@ -269,7 +269,7 @@ class AfterRun:
         except NoBooks as problem:
             return _BooksRead(unread=str(problem))
         told = _told(ending, money, rows)
-        is_settled = self.asked.settle is not None
+        is_settled = self.aftermath.settle is not None
         try:
             compared = self._compared([*rows, *told.rows], is_settled=is_settled)
         except ShopFailed as problem:
@@ -295,7 +295,7 @@ class AfterRun:
     def _rows(self) -> list[ShopsRow]:
         """The rows of its books. Raises ``NoBooks``."""
         try:
-            checked = checked_rows(self._raw_books(), self.asked.states)
+            checked = checked_rows(self._raw_books(), self.aftermath.states)
             return [row for _, row in checked]
         except BadRow as bad:
             raise NoBooks(f"--books: {bad}") from None
@@ -305,9 +305,9 @@ class AfterRun:
     def _raw_books(self) -> bytes:
         """The books as the shop gives them, by its command or at their address. Raises
         ``ShopFailed``."""
-        if self.asked.url is not None:
-            return _fetched(self.asked.url)
-        return self._printed("books", self.asked.books)
+        if self.aftermath.url is not None:
+            return _fetched(self.aftermath.url)
+        return self._printed("books", self.aftermath.books)
 
     def _compared(
         self, rows: Sequence[ShopsRow], *, is_settled: bool = False
@@ -316,7 +316,9 @@ class AfterRun:
         # Without what is not compared: some of the rows may claim nothing where all together do.
         judged = [compared_of(row) for row in rows if key_of(row) not in self.ignored]
         try:
-            found = self.sandbox.compare_books(judged, states=self.asked.states, settled=is_settled)
+            found = self.sandbox.compare_books(
+                judged, states=self.aftermath.states, settled=is_settled
+            )
         except ControlRefused as refused:
             raise ShopFailed(f"--books: {refused}") from None
         differences: Sequence[FindingRow] = found["findings"]

@@ -23,10 +23,11 @@ from mockserver.domain.figures import OrderKey
 from mockserver.domain.record import record, replace
 from mockserver.explore.failures import CRASH, TWICE, InjectionPoint
 from mockserver.explore.fault_table import Trial
+from mockserver.explore.run_calls import differences
 from mockserver.explore.run_end import Reference
 from mockserver.explore.run_money import key_of, money_differences
 from mockserver.explore.scenario_data import RuleData, ScenarioData
-from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, differences, no_call
+from mockserver.explore.trial import FIRST_TIMEOUT, Observed, TrialRunner, no_call
 from mockserver.scenario.operations import READS
 
 

@@ -116,7 +116,7 @@ def _do_nothing(running: Running) -> None:
 class _Way(TypedDict):
     """How a command is run (``Commands.run``)."""
 
-    given: Mapping[str, str]
+    placeholders: Mapping[str, str]
     output: Path
     timeout: float
     errors: NotRequired[Path]
@@ -137,7 +137,7 @@ class Commands:
     def run(
         self,
         argv: Sequence[str],
-        given: Mapping[str, str],
+        placeholders: Mapping[str, str],
         output: Path,
         timeout: float,
         *,
@@ -149,11 +149,12 @@ class Commands:
         is another for that. ``beside`` is called when it has begun, in the thread of the
         caller: it may kill the command, or run another beside it.
 
-        What it is ``given`` stands in its environment and fills its words. Raises ``OSError`` for
+        What stands in for ``placeholders`` fills its words, and is in its environment too, as some
+        programs read no words and some no environment. Raises ``OSError`` for
         an unknown program, ``Interrupted`` when all commands were asked to end meanwhile.
         """
         began = time.monotonic()
-        running = self._begin(argv, given, output, errors)
+        running = self._begin(argv, placeholders, output, errors)
         patience = Timer(timeout, running.end)
         patience.start()
         try:
@@ -183,7 +184,11 @@ class Commands:
             return ended
 
     def _begin(
-        self, argv: Sequence[str], given: Mapping[str, str], output: Path, errors: Path | None
+        self,
+        argv: Sequence[str],
+        placeholders: Mapping[str, str],
+        output: Path,
+        errors: Path | None,
     ) -> Running:
         """Begin a command. None may begin once all were asked to end, or it would be left over: so
         both happen under the lock."""
@@ -196,8 +201,8 @@ class Commands:
             if errors is not None:
                 error_file = files.enter_context(errors.open("wb"))
             process = subprocess.Popen(
-                [filled(word, given) for word in argv],
-                env={**_AS_IT_COMES, **self._environ, **variables_of(given), MARK: mark},
+                [filled(word, placeholders) for word in argv],
+                env={**_AS_IT_COMES, **self._environ, **variables_of(placeholders), MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=output_file,
                 stderr=error_file,
@@ -231,14 +236,14 @@ def processes() -> set[str]:
         return set()
 
 
-def variables_of(given: Mapping[str, str]) -> dict[str, str]:
-    """What a command is given, as variables of its environment: ``MOCKSERVER_URL``."""
-    return {f"MOCKSERVER_{name.upper()}": value for name, value in given.items()}
+def variables_of(placeholders: Mapping[str, str]) -> dict[str, str]:
+    """What stands in for placeholders, as variables of the environment: ``MOCKSERVER_URL``."""
+    return {f"MOCKSERVER_{name.upper()}": value for name, value in placeholders.items()}
 
 
-def filled(word: str, given: Mapping[str, str]) -> str:
-    """A word of the command with what it is given in the place of ``{url}`` and the like: for
+def filled(word: str, placeholders: Mapping[str, str]) -> str:
+    """A word of the command with what stands in for placeholders, such as ``{url}``: for
     programs that read no environment, as curl in a line of its own."""
-    for name, value in given.items():
+    for name, value in placeholders.items():
         word = word.replace(f"{{{name}}}", value)
     return word

@@ -31,61 +31,14 @@ from dataclasses import field
 from itertools import filterfalse
 from math import inf
 
-from mockserver.adapters.strict_yaml import scenario_text
-from mockserver.domain.clock import Micros
-from mockserver.domain.record import mutable, record, replace
-from mockserver.explore.baseline import Baseline, scenario_of
-from mockserver.explore.failures import CRASH, FAULTS, OWN_AXES, Fault, InjectionPoint
-from mockserver.explore.fault_table import Injection, Trial, compensated, drawn, followed, trials
+from mockserver.domain.record import mutable
+from mockserver.explore.baseline import Baseline
+from mockserver.explore.failures import FAULTS, InjectionPoint
+from mockserver.explore.fault_table import Injection, Trial, compensated, followed
 from mockserver.explore.kept import Before, Cell
+from mockserver.explore.lab import Lab
 from mockserver.explore.minimise import minimise
-from mockserver.explore.review import (
-    FORGED,
-    beside_fault,
-    beside_shop,
-    beside_unforged,
-    beside_usual,
-    moves_of,
-)
-from mockserver.explore.run_answers import FindingRow
-from mockserver.explore.run_end import RunEnd
-from mockserver.explore.run_money import invariants_of
-from mockserver.explore.scenario_data import ScenarioData
-from mockserver.explore.trial import Observed, TrialRunner
-from mockserver.explore.verdicts import Judged, Verdict, judged
-
-
-@record
-class Plan:
-    """What is asked for. ``operations`` and ``faults`` are those to try, ``timeout`` and ``budget``
-    seconds of real time for one run and for all, None for the usual and for as long as it takes.
-    With ``seeds`` a swarm of so many runs is tried, until the first that is at least as bad as
-    ``least`` unless it ``has_all``. ``is_alone``: all runs use the same books, so that only one
-    goes on at a time."""
-
-    operations: frozenset[str]
-    faults: Sequence[Fault]
-    client_timeout: Micros
-    jobs: int
-    is_alone: bool = False
-    timeout: float | None = None
-    budget: float | None = None
-    pairs: bool = False
-    seeds: int = 0
-    has_all: bool = False
-    least: Verdict = Verdict.UNSAFE
-
-    @property
-    def crashes(self) -> bool:
-        """Whether the command is killed too."""
-        return any(fault.at == CRASH for fault in self.faults)
-
-    @property
-    def has_matrix(self) -> bool:
-        """Whether each fault is tried at each call. A swarm is tried instead, unless something is
-        asked for that it does not have: pairs, crashes or second runs."""
-        has_own_axes = any(fault.at in OWN_AXES for fault in self.faults)
-        return not self.seeds or self.pairs or has_own_axes
+from mockserver.explore.verdicts import Verdict
 
 
 @mutable
@@ -123,239 +76,6 @@ class Exploration:
         return any(self.is_red(cell, least) for cell in self.cells)
 
 
-@record
-class Lab:
-    """What a command does without a fault, and what is to be tried with it."""
-
-    runner: TrialRunner
-    plan: Plan
-    base: Baseline
-
-    @property
-    def has_books(self) -> bool:
-        """Whether the shop's books judge each run."""
-        return bool(self.runner.aftermath.books)
-
-    def wanted(self, points: Iterable[InjectionPoint]) -> list[InjectionPoint]:
-        """Those of some calls that may fail."""
-        return [point for point in points if point.op in self.plan.operations]
-
-    def timed(self, faults: Iterable[Fault]) -> list[Fault]:
-        """Faults as this client meets them, which waits so long for an answer."""
-        return [
-            fault.timed(self.plan.client_timeout, is_manual=self.base.is_manual) for fault in faults
-        ]
-
-    def matrix(self) -> list[Trial]:
-        """Each fault at each call, as far as that is asked for, in the order in which it is
-        tried."""
-        if not self.plan.has_matrix:
-            return []
-        return trials(self.wanted(self.base.points), self.timed(self.plan.faults))
-
-    def swarm(self) -> list[Trial]:
-        """What the seeds try, in their order; without those that have found nothing to strike."""
-        first = self.runner.seed
-        of_seeds = [self.of_seed(seed) for seed in range(first, first + self.plan.seeds)]
-        return [trial for trial in of_seeds if trial.injections]
-
-    def of_seed(self, seed: int) -> Trial:
-        """What a seed tries."""
-        points, faults = self.wanted(self.base.points), self.timed(self.plan.faults)
-        return drawn(seed, points, faults, self.plan.operations)
-
-    def try_one(self, trial: Trial) -> Tried:
-        """Run the command under what is tried, once; a race that is red a second time, whose
-        verdict counts. Raises what ``TrialRunner.try_out`` raises."""
-        tried = self._try_once(trial)
-        if trial.is_race and tried.judged.verdict is Verdict.UNSAFE:
-            return self._try_once(trial)
-        return tried
-
-    def _try_once(self, trial: Trial) -> Tried:
-        """Run the command under what is tried, and judge what came of it: its findings beside runs
-        that are known to be right, then the money."""
-        runner = self.runner
-        if trial.seed is not None:
-            # A seed decides all chance of its run, so that it alone repeats it.
-            runner = replace(runner, seed=trial.seed)
-        scenario = self._scenario_of(trial, runner)
-        seen = self._run(runner, trial.file, scenario, trial)
-        was_forgery_taken = any(row["finding"] == FORGED for row in seen.after.findings)
-        if trial.unforged is not None and was_forgery_taken:
-            seen = self._beside_unforged(trial, trial.unforged, seen, runner)
-        seen = replace(seen, after=self._reviewed(trial, seen))
-        judgement = judged(
-            seen.ended.exit,
-            seen.after,
-            self.base.reference_of(trial),
-            has_books=self.has_books,
-            has_fired=_has_struck(trial, seen),
-            fault_moves_money=trial.moves_money,
-        )
-        if trial.unforged is not None and not was_forgery_taken:
-            judgement = _beside_refused_forgery(judgement)
-        if seen.why_not and judgement.verdict is Verdict.NOT_REACHED:
-            judgement = replace(judgement, words=[seen.why_not])
-        if trial.seed is not None:
-            # What was drawn for calls that have not come says nothing.
-            trial = trial.struck_by(seen.fired)
-            scenario = {**scenario, "rules": trial.rules}
-        return Tried(trial, seen, judgement, scenario, self.has_books)
-
-    def _reviewed(self, trial: Trial, seen: Observed) -> RunEnd:
-        """The end of a run with its findings as they are beside what the shop says, beside what the
-        faults bring on any client, and beside the run without a fault."""
-        reference = self.base.reference_of(trial)
-        faults = [fault.name for _, fault in trial.injections]
-        after = beside_shop(seen.after, seen.end_of_output(), seen.last_entry)
-        after = beside_fault(after, faults, of_two=reference.of_two)
-        return beside_usual(after, reference, fault_moves_money=trial.moves_money)
-
-    def _scenario_of(self, trial: Trial, runner: TrialRunner) -> ScenarioData:
-        """The scenario of a trial, with the money of the run without a fault as sentences that must
-        hold, so that the file judges alone when it is replayed. A fault that moves money itself
-        would break them whatever the client does."""
-        scenario = scenario_of(trial.file, runner.seed, trial)
-        reference = self.base.reference_of(trial)
-        if reference.money is None or trial.moves_money:
-            return scenario
-        lines = invariants_of(reference.money, reference.shared, has_books=self.has_books)
-        if self.has_books and not lines:
-            # The books say it all, and those who replay the file give them too.
-            return scenario
-        return {**scenario, "money": lines}
-
-    def _run(
-        self, runner: TrialRunner, name: str, scenario: ScenarioData, trial: Trial
-    ) -> Observed:
-        """One run under a scenario. It may take as long as its faults keep it waiting, and so much
-        longer than without any that only a command that does not end is hung."""
-        timeout = self.plan.timeout
-        if timeout is None:
-            timeout = 10 * self.base.seconds + 10
-        return runner.try_out(name, scenario, timeout + trial.waits, ignored=self.base.ignored)
-
-    def _beside_unforged(
-        self, trial: Trial, control: Trial, seen: Observed, runner: TrialRunner
-    ) -> Observed:
-        """A run in which a forged webhook was answered 2xx, judged beside one that has the same
-        decline and no forgery (``control``): only what the forgery has changed was believed."""
-        name = f"{trial.file}-unforged"
-        unforged = self._run(runner, name, scenario_of(name, runner.seed, control), trial)
-        unforged.output.unlink()
-        has_moved = _moves_of_struck(trial, seen) != _moves_of_struck(trial, unforged)
-        after = beside_unforged(
-            seen.after, unforged.after, has_moved=has_moved, has_books=self.has_books
-        )
-        return replace(seen, after=after)
-
-
-def _beside_refused_forgery(judgement: Judged) -> Judged:
-    """A verdict on a run whose forged webhook nobody has taken: what is wrong comes of what the
-    forgery denies, a decline or a pending payment, and that is said."""
-    if judgement.verdict not in (Verdict.UNSAFE, Verdict.DOUBTFUL):
-        return judgement
-    words = "the forged webhook was refused, as it should be: this comes of the payment it denies"
-    return replace(judgement, words=[*judgement.words, words])
-
-
-def _moves_of_struck(trial: Trial, run: Observed) -> Mapping[str, int]:
-    """How often a run moved the money of the charges that the calls of a trial have made, moved or
-    named, by operation."""
-    struck = {point.number for point, _ in trial.injections}
-    charges = set[str]()
-    for call in run.calls:
-        if (call["op"], call["call"]) in struck:
-            charges.update(call["charges"])
-    return moves_of(charges, run.calls)
-
-
-def _has_struck(trial: Trial, seen: Observed) -> bool:
-    """Whether all that was to happen has; of what a seed has drawn, anything. A rule that plans
-    something for later has fired before that comes: it has struck when that came due."""
-    rules = trial.rule_ids
-    if trial.seed is not None:
-        return not seen.fired.isdisjoint(rules)
-    for _, fault in trial.injections:
-        if fault.comes_due and f"came due: {fault.comes_due}" not in seen.timeline:
-            return False
-    return seen.has_struck(rules)
-
-
-_OF_WEBHOOKS = {
-    "charged-but-unpaid": "A webhook may not come, or come late, twice, together with its copy, or "
-    "in another spelling: parse it, check its signature on the bytes that came, take each event "
-    "once, and look for the charge by its reference before the order is given up."
-}
-"""Advice of findings whose usual advice is about answers, where a webhook was the fault."""
-
-
-def _advised(findings: Sequence[FindingRow], trial: Trial) -> Sequence[FindingRow]:
-    """The findings of a run, with the advice that fits its fault."""
-    is_of_webhook = any(fault.at == "notify" for _, fault in trial.injections)
-    if not is_of_webhook:
-        return findings
-    advised: list[FindingRow] = []
-    for row in findings:
-        if row["finding"] in _OF_WEBHOOKS:
-            row = {**row, "advice": _OF_WEBHOOKS[row["finding"]]}
-        advised.append(row)
-    return advised
-
-
-@record
-class Tried:
-    """What came of a trial: what was seen, the verdict on it, and the plain data of the scenario it
-    was run under; ``has_books``: the shop's books have judged it."""
-
-    trial: Trial
-    seen: Observed
-    judged: Judged
-    scenario: ScenarioData
-    has_books: bool = False
-
-    @property
-    def repeating_file(self) -> str:
-        """The scenario file that repeats it: its description says how it went."""
-        errors = [row["finding"] for row in self.seen.after.findings if row["severity"] == "error"]
-        reasons = [*self.judged.words]
-        if errors:
-            reasons.insert(0, ", ".join(dict.fromkeys(errors)))
-        story = f"{self.trial.story}. {self.judged.verdict.capitalize()}, {self.seen.ended}"
-        if reasons:
-            story = f"{story}: {'; '.join(reasons)}"
-        return scenario_text({**self.scenario, "description": story})
-
-    def cell(self) -> Cell:
-        """The same as it is kept."""
-        seen, verdict = self.seen, self.judged.verdict
-        scenario = output = ""
-        if verdict is not Verdict.SURVIVED:
-            # Of a run that survived nobody asks for these.
-            scenario, output = self.repeating_file, seen.printed()
-        taken: dict[str, str] = {}
-        if verdict is Verdict.FAILED and not self.has_books:
-            # Without books nobody knows whether a shop that failed has booked what it took.
-            taken = {currency: str(total) for currency, total in seen.after.money.taken().items()}
-        return Cell(
-            self.trial.file,
-            self.trial.point,
-            self.trial.fault,
-            verdict=verdict,
-            exit=seen.ended.exit,
-            seconds=round(seen.ended.seconds, 3),
-            findings=_advised(seen.after.findings, self.trial),
-            timeline=seen.timeline,
-            calls=tuple(point.row for point in seen.points),
-            scenario=scenario,
-            output=output,
-            money=tuple(self.judged.words),
-            is_due=seen.after.is_due and not seen.after.is_settled,
-            taken=taken,
-        )
-
-
 @mutable
 class _Search:
     """An exploration under way: what waits its turn (``queue``, and ``making_good``, the second
@@ -364,7 +84,7 @@ class _Search:
 
     lab: Lab
     end: float
-    made: Exploration
+    exploration: Exploration
     keep: Callable[[Cell], None]
     progress: Callable[[int, int], None]
     earlier: Mapping[str, Cell]
@@ -389,13 +109,13 @@ class _Search:
         under each fault, and a fault of each kind at each refund."""
         budget_end = self.end
         # Of what was known only the cells tell how long it took.
-        took_of_cells = sum(cell.seconds for cell in self.made.cells) / self.lab.plan.jobs
+        took_of_cells = sum(cell.seconds for cell in self.exploration.cells) / self.lab.plan.jobs
         took = max(took, took_of_cells)
         self.making_good.sort(key=lambda trial: (-trial.priority, trial.name))
         self.queue[:] = self.making_good[:MOST_MAKING_GOOD]
         self.end = min(budget_end, time.monotonic() + took)
         self._try_queued(pool)
-        self.made.beyond_limit = [*self.queue, *self.making_good[MOST_MAKING_GOOD:]]
+        self.exploration.beyond_limit = [*self.queue, *self.making_good[MOST_MAKING_GOOD:]]
         self.queue.clear()
         self.end = budget_end
 
@@ -411,18 +131,18 @@ class _Search:
                 cell, trial = run.result(), self.running.pop(run)
                 self.keep(cell)
                 self._take(cell, trial)
-        if self.made.why == _FIRST_RED:
+        if self.exploration.why == _FIRST_RED:
             self._end_at_first_red()
 
     def _begin(self, pool: ThreadPoolExecutor) -> bool:
         """Begin what can be begun, of those that wait one at a time. Returns whether there is more
         to come: something runs, or a cell that was known has made room for another at once."""
-        before = len(self.made.cells)
+        before = len(self.exploration.cells)
         while (trial := self._next_working()) is not None:
             self._begin_one(trial, pool)
         if (trial := self._next_waiting()) is not None:
             self._begin_one(trial, pool)
-        return bool(self.running) or len(self.made.cells) > before
+        return bool(self.running) or len(self.exploration.cells) > before
 
     @property
     def _is_closed(self) -> bool:
@@ -452,7 +172,8 @@ class _Search:
         jobs = self.lab.plan.jobs
         waiting = [trial for trial in self.running.values() if not _works(trial)]
         jobs_kept_busy = sum(map(self._work_of, waiting))
-        if jobs_kept_busy > jobs / 2 or len(waiting) >= MOST_WAITING * jobs or self._is_closed:
+        is_full = jobs_kept_busy > jobs / 2 or len(waiting) >= MOST_WAITING * jobs
+        if is_full or self._is_closed:
             return None
         return next(filterfalse(_works, self.queue), None)
 
@@ -469,16 +190,16 @@ class _Search:
 
     def _take(self, cell: Cell, trial: Trial) -> None:
         """Count a cell, and see what follows from it."""
-        plan, made = self.lab.plan, self.made
-        made.cells.append(cell)
+        plan, exploration = self.lab.plan, self.exploration
+        exploration.cells.append(cell)
         if trial.seed is None:
             if len(trial.injections) == 1:
                 self._plan_second(cell, trial)
         elif cell.verdict.reaches(plan.least) and not plan.has_all:
             # A swarm ends at its first red run.
-            made.left_out, made.why = [*self.queue, *made.left_out], _FIRST_RED
+            exploration.left_out, exploration.why = [*self.queue, *exploration.left_out], _FIRST_RED
             self.queue.clear()
-        done = len(made.cells)
+        done = len(exploration.cells)
         self.progress(done, done + len(self.queue) + len(self.running))
 
     def _plan_second(self, cell: Cell, trial: Trial) -> None:
@@ -501,14 +222,14 @@ class _Search:
         """A swarm ends with the red run of the first seed, with the fewest of its faults under
         which it stays red; what runs beside it have found beyond that seed depends on the machine,
         and is dropped."""
-        lab, made, least = self.lab, self.made, self.lab.plan.least
-        red = [cell for cell in made.cells if cell.is_drawn and cell.verdict.reaches(least)]
+        lab, exploration, least = self.lab, self.exploration, self.lab.plan.least
+        red = [cell for cell in exploration.cells if cell.is_drawn and cell.verdict.reaches(least)]
         first = min(red, key=lambda cell: cell.seed)
-        beyond = [cell for cell in made.cells if cell.seed > first.seed]
-        made.dropped = [cell for cell in beyond if cell.name not in self.earlier]
-        made.left_out += [lab.of_seed(cell.seed) for cell in beyond]
-        made.left_out.sort(key=lambda trial: trial.seed or 0)
-        made.cells = [cell for cell in made.cells if cell.seed < first.seed]
+        beyond = [cell for cell in exploration.cells if cell.seed > first.seed]
+        exploration.dropped = [cell for cell in beyond if cell.name not in self.earlier]
+        exploration.left_out += [lab.of_seed(cell.seed) for cell in beyond]
+        exploration.left_out.sort(key=lambda trial: trial.seed or 0)
+        exploration.cells = [cell for cell in exploration.cells if cell.seed < first.seed]
         self._keep_smallest(first)
 
     def _keep_smallest(self, red: Cell) -> None:
@@ -533,7 +254,7 @@ class _Search:
             minimise(struck, stays_red)
         finally:
             # Also when it is interrupted: what was found until then is still red.
-            self.made.cells.append(smallest)
+            self.exploration.cells.append(smallest)
             self.keep(smallest)
 
 
@@ -566,24 +287,25 @@ def explore(
     end = inf
     if lab.plan.budget is not None:
         end = time.monotonic() + lab.plan.budget
-    runner, made = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
+    runner, exploration = lab.runner, Exploration(lab.runner.argv, lab.runner.seed, lab.base)
     earlier = {cell.name: cell for cell in known}
-    search = _Search(lab, end, made, keep, progress, earlier, queue=lab.matrix())
+    search = _Search(lab, end, exploration, keep, progress, earlier, queue=lab.matrix())
     # Threads enough for those that work and those that wait: none of them begins late.
     with ThreadPoolExecutor((1 + MOST_WAITING) * lab.plan.jobs) as pool:
         try:
             search.go(pool)
         except KeyboardInterrupt:
-            made.why = "interrupted"
+            exploration.why = "interrupted"
             runner.commands.end_all()
             # What was running is left out too, and would have been the next.
             search.queue[:0] = search.running.values()
         except BaseException:
+            # Else the pool would wait for all that still run before anybody hears of it.
             runner.commands.end_all()
             raise
-    made.left_out += search.queue
-    made.cells.sort(key=_order_of_cells(lab.base))
-    return made
+    exploration.left_out += search.queue
+    exploration.cells.sort(key=_order_of_cells(lab.base))
+    return exploration
 
 
 def _order_of_cells(base: Baseline) -> Callable[[Cell], tuple[object, ...]]:

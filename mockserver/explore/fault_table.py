@@ -17,6 +17,7 @@ Source: docs/explore.md, What it runs, Swarm.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -86,9 +87,8 @@ class Trial:
     def rules(self) -> list[RuleData]:
         """The rules that make it happen. A rule that counts for itself does not count what a rule
         before it has decided: so of those the one for the last stands first."""
-        counted, numbered = list[Injection](), list[Injection]()
-        for injection in self.injections:
-            (counted if injection.point.is_counted else numbered).append(injection)
+        numbered = [injection for injection in self.injections if not injection.point.is_counted]
+        counted = [injection for injection in self.injections if injection.point.is_counted]
         counted.sort(key=lambda injection: -injection.point.nth)
         return [injection.rule for injection in (*counted, *numbered)]
 
@@ -385,8 +385,8 @@ def _weighted(injections: Sequence[Injection], number: int) -> Injection:
     """One of some, by a number that was drawn: each has as many of the numbers as it has weight, so
     the more telling ones come more often."""
     ends = list(accumulate(injection.weight for injection in injections))
-    place = number % ends[-1]
-    return next(injection for injection, end in zip(injections, ends, strict=True) if place < end)
+    place = bisect_right(ends, number % ends[-1])
+    return injections[place]
 
 
 def _unforeseen(points: Sequence[InjectionPoint]) -> list[InjectionPoint]:

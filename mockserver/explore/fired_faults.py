@@ -182,6 +182,7 @@ def _call_or_delivery(
             return None
         return FaultPlace(op, call, is_upload=decision["stage"] == "upload")
     if decision["rule"] is None:
+        # Nothing has struck here.
         return None
     about = {(str(event["id"]), event["after"]) for event in entry["events"]}
     if len(about) != 1:

@@ -84,30 +84,30 @@ def tables(points: Sequence[str], words: Mapping[tuple[str, str], str]) -> list[
     return lines
 
 
-def text(made: Exploration, options: Sequence[str] = ()) -> str:
+def text(exploration: Exploration, options: Sequence[str] = ()) -> str:
     """For people: the tables, then what did harm or needs a look, with findings, and how to see the
     worst of it alone, under the same ``options``. A single fault under which the command failed
     itself stands in the tables only: it noticed."""
-    worst = _needing_a_look(made)
-    lines = [*_matrix(made), *legend(_verdicts(made))]
-    told = [*_listed(worst), *_repeated(made)]
+    worst = _needing_a_look(exploration)
+    lines = [*_matrix(exploration), *legend(_verdicts(exploration))]
+    told = [*_listed(worst), *_repeated(exploration)]
     if told:
         lines += [*told, ""]
     if worst:
-        words = mask_text(shlex.join([*options, "--", *made.command]))
+        words = mask_text(shlex.join([*options, "--", *exploration.command]))
         lines += [f"To see one alone: mockserver explore --replay {worst[0].name} {words}", ""]
-    return "\n".join([*lines, *_untried(made), *summary(made)])
+    return "\n".join([*lines, *_untried(exploration), *summary(exploration)])
 
 
-def _verdicts(made: Exploration) -> set[Verdict]:
+def _verdicts(exploration: Exploration) -> set[Verdict]:
     """The verdicts that there are."""
-    return {cell.verdict for cell in made.cells}
+    return {cell.verdict for cell in exploration.cells}
 
 
 def legend(verdicts: Collection[str]) -> list[str]:
     """What the verdicts in a table mean, in one line with an empty one below; nothing for none."""
     meanings = [
-        f"{word(verdict)} = {_IN_SHORT[verdict]}"
+        f"{word(verdict)} = {_SHOWN[verdict].in_short}"
         for verdict in reversed(Verdict)
         if verdict in verdicts
     ]
@@ -116,17 +116,19 @@ def legend(verdicts: Collection[str]) -> list[str]:
     return [f"verdicts: {'; '.join(meanings)}; . = not tried", ""]
 
 
-def _matrix(made: Exploration) -> list[str]:
+def _matrix(exploration: Exploration) -> list[str]:
     """The tables of the runs with one fault."""
     words = {
-        (cell.point, cell.fault): _word_in(made, cell) for cell in made.cells if cell.is_single
+        (cell.point, cell.fault): _word_in(exploration, cell)
+        for cell in exploration.cells
+        if cell.is_single
     }
-    return tables(_points_of(made), words)
+    return tables(_points_of(exploration), words)
 
 
-def _points_of(made: Exploration) -> list[str]:
+def _points_of(exploration: Exploration) -> list[str]:
     """The calls of the run without a fault, as cells name them."""
-    return [str(point) for point in made.baseline.points]
+    return [str(point) for point in exploration.baseline.points]
 
 
 def _listed(cells: Sequence[Cell]) -> Iterator[str]:
@@ -178,29 +180,29 @@ def _alike(cells: Sequence[Cell]) -> list[_Alike]:
     return list(groups.values())
 
 
-def _repeated(made: Exploration) -> Iterator[str]:
+def _repeated(exploration: Exploration) -> Iterator[str]:
     """What many runs have in common, once, with the first of them: warnings, and what the books
     excuse."""
-    runs = len(made.cells)
-    for name, cells in warnings(made).items():
+    runs = len(exploration.cells)
+    for name, cells in warnings(exploration).items():
         yield f"warning   {name} in {len(cells)} of {runs} runs: {cells[0]}"
-    for words, cells in excused(made).items():
+    for words, cells in excused(exploration).items():
         yield f"note      {words} in {len(cells)} of {runs} runs: {cells[0]} (--invariant)"
 
 
-def _untried(made: Exploration) -> list[str]:
+def _untried(exploration: Exploration) -> list[str]:
     """What makes sense at a call and is tried only when it is asked for. Nothing of a swarm, which
     tries what it draws; nor where a budget has left out more than that."""
-    if made.left_out or any(cell.is_drawn for cell in made.cells):
+    if exploration.left_out or any(cell.is_drawn for cell in exploration.cells):
         return []
     tried, tried_axes, tried_ops = set[str](), set[str](), set[str]()
-    for cell in made.cells:
+    for cell in exploration.cells:
         for point, name in cell.injections:
             tried.add(name)
             tried_axes.add(FAULTS[name].at)
             tried_ops.add(_op_of(point))
     # Calls that --ops has left out are not wanted.
-    points = [point for point in made.baseline.points if point.op in tried_ops]
+    points = [point for point in exploration.baseline.points if point.op in tried_ops]
     possible = [fault for fault in FAULTS.values() if any(map(fault.fits, points))]
     rare = [
         fault.name
@@ -212,7 +214,7 @@ def _untried(made: Exploration) -> list[str]:
     if rare:
         words.append(f"{', '.join(rare)} (--faults all)")
     words += [f"--{axis}" for axis in OWN_AXES if axis in possible_axes - tried_axes]
-    if any(cell.is_due for cell in made.cells):
+    if any(cell.is_due for cell in exploration.cells):
         words.append("--settle")
     if not words:
         return []
@@ -224,21 +226,21 @@ def _op_of(point: str) -> str:
     return point.partition("#")[0]
 
 
-def warnings(made: Exploration) -> dict[str, list[str]]:
+def warnings(exploration: Exploration) -> dict[str, list[str]]:
     """The findings of severity warning, each with the names of the cells that have it."""
     found: dict[str, list[str]] = {}
-    for cell in made.cells:
+    for cell in exploration.cells:
         names = [row["finding"] for row in cell.findings if row["severity"] == "warning"]
         for name in dict.fromkeys(names):
             found.setdefault(name, []).append(cell.name)
     return found
 
 
-def excused(made: Exploration) -> dict[str, list[str]]:
+def excused(exploration: Exploration) -> dict[str, list[str]]:
     """What the shop's books agree on though no run without a fault does it, each with the cells in
     which they do."""
     found: dict[str, list[str]] = {}
-    survived = [cell for cell in made.cells if cell.verdict is Verdict.SURVIVED]
+    survived = [cell for cell in exploration.cells if cell.verdict is Verdict.SURVIVED]
     for cell in survived:
         # A cell that survived says no more of money than what was excused.
         for words in cell.money:
@@ -246,17 +248,17 @@ def excused(made: Exploration) -> dict[str, list[str]]:
     return found
 
 
-def rows(made: Exploration) -> list[FindingRow]:
+def rows(exploration: Exploration) -> list[FindingRow]:
     """What did harm or needs a look, the worst first, as findings: so everything that shows or
     reports findings can take an exploration. Those of the runs, and a row for each verdict that no
     finding of severity error explains."""
     found: list[FindingRow] = []
-    for cell in _worst_first(made.cells):
+    for cell in _worst_first(exploration.cells):
         bad = [row for row in cell.findings if row["severity"] != "note"]
         for row in bad:
             found.append({**row, "about": {"cell": cell.name, **row["about"]}})
         is_explained = any(row["severity"] == "error" for row in bad)
-        if cell.verdict in _SEVERITIES and not is_explained:
+        if _SHOWN[cell.verdict].severity and not is_explained:
             found.append(_verdict_row(cell))
     return found
 
@@ -265,7 +267,7 @@ def _verdict_row(cell: Cell) -> FindingRow:
     """A verdict as a finding; its evidence is what it says in money."""
     return {
         "finding": f"explore-{cell.verdict.value}",
-        "severity": _SEVERITIES[cell.verdict],
+        "severity": _SHOWN[cell.verdict].severity,
         "title": f"{cell.name} is {cell.verdict.value}",
         "why": _SHOWN[cell.verdict].meaning,
         "advice": f"mockserver explore --replay {cell.name} shows it alone",
@@ -275,28 +277,30 @@ def _verdict_row(cell: Cell) -> FindingRow:
     }
 
 
-def markdown(made: Exploration) -> str:
+def markdown(exploration: Exploration) -> str:
     """For a pull request or the summary of a step: the figures, what needs a look, and the matrix
     folded away."""
-    worst = _needing_a_look(made)
-    runs = len(made.cells)
-    figures = [f"- {line}" for line in summary(made)]
+    worst = _needing_a_look(exploration)
+    runs = len(exploration.cells)
+    figures = [f"- {line}" for line in summary(exploration)]
     lines = ["## Every failure, tried", "", *figures, ""]
     if worst:
         lines += ["| verdict | cell | end | findings and money |", "| --- | --- | --- | --- |"]
         lines += _worst_rows(worst)
         lines.append("")
-    for name, cells in warnings(made).items():
+    for name, cells in warnings(exploration).items():
         lines.append(f"- warning: `{name}` in {len(cells)} of {runs} runs: `{cells[0]}`")
-    for said, cells in excused(made).items():
+    for said, cells in excused(exploration).items():
         lines.append(f"- note: {said} in {len(cells)} of {runs} runs: `{cells[0]}` (`--invariant`)")
     lines += ["", "<details><summary>The matrix</summary>", ""]
-    words = {(cell.point, cell.fault): word(cell.verdict) for cell in made.cells if cell.is_single}
-    for table in _tables(_points_of(made), words):
+    words = {
+        (cell.point, cell.fault): word(cell.verdict) for cell in exploration.cells if cell.is_single
+    }
+    for table in _tables(_points_of(exploration), words):
         head, *others = (f"| {' | '.join(row)} |" for row in table)
         columns = len(table[0])
         lines += [head, "| --- " * columns + "|", *others, ""]
-    return "\n".join([*lines, "</details>", "", *legend(_verdicts(made))])
+    return "\n".join([*lines, "</details>", "", *legend(_verdicts(exploration))])
 
 
 def _worst_rows(cells: Sequence[Cell]) -> Iterator[str]:
@@ -314,17 +318,17 @@ def _escaped(lines: Sequence[str]) -> str:
     return "<br>".join(line.replace("|", "\\|").replace("<", "&lt;") for line in lines)
 
 
-def _word_in(made: Exploration, cell: Cell) -> str:
+def _word_in(exploration: Exploration, cell: Cell) -> str:
     """The verdict on a cell, and what it was in the earlier report, if one was given."""
-    was = made.was(cell)
+    was = exploration.was(cell)
     if was is None or was is cell.verdict:
         return word(cell.verdict)
     return f"{word(cell.verdict)} (was {word(was)})"
 
 
-def _needing_a_look(made: Exploration) -> list[Cell]:
+def _needing_a_look(exploration: Exploration) -> list[Cell]:
     """The cells that have a line of their own, the worst first."""
-    return _worst_first([cell for cell in made.cells if not _is_quiet(cell)])
+    return _worst_first([cell for cell in exploration.cells if not _is_quiet(cell)])
 
 
 def _is_quiet(cell: Cell) -> bool:
@@ -337,31 +341,35 @@ def _is_quiet(cell: Cell) -> bool:
     if cell.is_drawn:
         # Of hundreds of seeds only those are told that did harm.
         return cell.verdict in (Verdict.FAILED, Verdict.NOT_REACHED, Verdict.HEALED)
-    # Of pairs there is no table, in which a failure could be seen.
-    return cell.verdict is Verdict.FAILED and (cell.is_single or _is_making_good(cell))
+    if cell.verdict is not Verdict.FAILED:
+        return False
+    # A single fault stands in the table. Second faults where the command makes good may be dozens,
+    # and are counted in the end. Of other pairs nothing else says that they failed.
+    return cell.is_single or _is_making_good(cell)
 
 
 _MOST_NAMED = 5
 
 
-def summary(made: Exploration) -> list[str]:
+def summary(exploration: Exploration) -> list[str]:
     """How many of each verdict, and what was not tried."""
-    counts = Counter(cell.verdict for cell in made.cells)
+    counts = Counter(cell.verdict for cell in exploration.cells)
     verdicts = [f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict]]
-    runs, calls = _counted(len(made.cells), "run"), _counted(len(made.baseline.calls), "call")
+    runs = _counted(len(exploration.cells), "run")
+    calls = _counted(len(exploration.baseline.calls), "call")
     lines = [f"{runs} with faults at {calls}: {', '.join(verdicts) or 'none'}"]
-    lines += _unforeseen(made)
-    lines += _taken_unjudged(made)
-    if made.cells:
-        lines.append(coverage(made).words)
-    lines += _other_money(made)
-    lines += _compared_with_before(made)
-    if made.left_out:
+    lines += _unforeseen(exploration)
+    lines += _taken_unjudged(exploration)
+    if exploration.cells:
+        lines.append(coverage(exploration).words)
+    lines += _other_money(exploration)
+    lines += _compared_with_before(exploration)
+    if exploration.left_out:
         # What was interrupted, or ended by a first red run, has no option to be named.
-        why = "--budget" if made.why == "budget" else made.why
-        names = _named_trials(made.left_out, _MOST_NAMED)
-        lines.append(f"not tried ({why}): {len(made.left_out)}: {names}")
-    lines += _second_faults(made)
+        why = "--budget" if exploration.why == "budget" else exploration.why
+        names = _named_trials(exploration.left_out, _MOST_NAMED)
+        lines.append(f"not tried ({why}): {len(exploration.left_out)}: {names}")
+    lines += _second_faults(exploration)
     return lines
 
 
@@ -379,25 +387,25 @@ def _named_trials(trials: Sequence[Trial], most: int) -> str:
     return names
 
 
-def _compared_with_before(made: Exploration) -> Iterator[str]:
+def _compared_with_before(exploration: Exploration) -> Iterator[str]:
     """How many cells are better, and worse, than in an earlier report."""
-    if made.before is None:
+    if exploration.before is None:
         return
     better = worse = 0
-    for cell in made.cells:
-        was = made.was(cell)
+    for cell in exploration.cells:
+        was = exploration.was(cell)
         if was is None:
             continue
         if cell.verdict.rank < was.rank:
             better += 1
         elif cell.verdict.rank > was.rank:
             worse += 1
-    yield f"compared with {made.before.file}: {better} better, {worse} worse"
+    yield f"compared with {exploration.before.file}: {better} better, {worse} worse"
 
 
-def _other_money(made: Exploration) -> Iterator[str]:
+def _other_money(exploration: Exploration) -> Iterator[str]:
     """That the run without a fault is no measure for money, and why."""
-    reference = made.baseline.reference
+    reference = exploration.baseline.reference
     if reference.money is not None:
         return
     if reference.unlike:
@@ -406,10 +414,10 @@ def _other_money(made: Exploration) -> Iterator[str]:
         yield OTHER_MONEY
 
 
-def _second_faults(made: Exploration) -> Iterator[str]:
+def _second_faults(exploration: Exploration) -> Iterator[str]:
     """How many runs had a second fault where the command makes good, and how many more there would
     be."""
-    tried, left = sum(map(_is_making_good, made.cells)), made.beyond_limit
+    tried, left = sum(map(_is_making_good, exploration.cells)), exploration.beyond_limit
     if tried:
         yield f"with a second fault where a refund or void makes good: {tried}"
     if left:
@@ -424,24 +432,27 @@ def _is_making_good(cell: Cell) -> bool:
     return _op_of(second_point) in COMPENSATING
 
 
-def _unforeseen(made: Exploration) -> Iterator[str]:
+def _unforeseen(exploration: Exploration) -> Iterator[str]:
     """How many calls of a swarm were struck that the run without a fault does not make."""
-    known = set(_points_of(made))
-    drawn = [
-        cell for cell in made.cells if cell.is_drawn and cell.verdict is not Verdict.NOT_REACHED
+    known = set(_points_of(exploration))
+    # A cell that was not reached lists all that was drawn, and nothing of it has struck.
+    struck = [
+        cell
+        for cell in exploration.cells
+        if cell.is_drawn and cell.verdict is not Verdict.NOT_REACHED
     ]
-    if not drawn:
+    if not struck:
         return
-    count = sum(point not in known for cell in drawn for point, _ in cell.injections)
+    count = sum(point not in known for cell in struck for point, _ in cell.injections)
     yield f"struck beyond the calls of the run without a fault: {count}"
 
 
-def _taken_unjudged(made: Exploration) -> Iterator[str]:
+def _taken_unjudged(exploration: Exploration) -> Iterator[str]:
     """What runs that failed have taken, where no books say whether the shop knows: this much was
     not judged, and a reader may think that it was."""
-    failed = sum(cell.verdict is Verdict.FAILED for cell in made.cells)
+    failed = sum(cell.verdict is Verdict.FAILED for cell in exploration.cells)
     taken: dict[str, list[Decimal]] = {}
-    for cell in made.cells:
+    for cell in exploration.cells:
         for currency, amount in cell.taken.items():
             taken.setdefault(currency, []).append(Decimal(amount))
     for currency, amounts in taken.items():
@@ -449,45 +460,41 @@ def _taken_unjudged(made: Exploration) -> Iterator[str]:
         yield f"{failed} failed, {total} taken in {len(amounts)}: --books would judge them"
 
 
-_STATES = {
-    Verdict.UNSAFE: UNSAFE,
-    Verdict.SURVIVED: SURVIVED,
-    Verdict.HEALED: SURVIVED,
-    Verdict.FAILED: SURVIVED,
-}
-"""How coverage counts a verdict; all others say no more than that the failure was tried."""
-
-
-def coverage(made: Exploration) -> Coverage:
+def coverage(exploration: Exploration) -> Coverage:
     """Which failures struck, of all that there are for the operations that the command uses."""
     struck = []
-    for cell in made.cells:
+    for cell in exploration.cells:
         # Which of several faults of a seed has decided its verdict is not known.
         is_unclear = cell.is_drawn and "+" in cell.fault
         if is_unclear or cell.verdict is Verdict.NOT_REACHED:
             continue
         for point, fault in cell.injections:
-            struck.append(Struck(_op_of(point), fault, _STATES.get(cell.verdict, TRIED)))
-    return Coverage.of({point.op for point in made.baseline.points}, struck)
+            struck.append(Struck(_op_of(point), fault, _SHOWN[cell.verdict].coverage))
+    return Coverage.of({point.op for point in exploration.baseline.points}, struck)
 
 
-def as_json(made: Exploration, scenarios: Mapping[str, Path], options: Sequence[str] = ()) -> str:
+def as_json(
+    exploration: Exploration, scenarios: Mapping[str, Path], options: Sequence[str] = ()
+) -> str:
     """The JSON report, by which a later exploration is compared (``kept.Before``); ``scenarios``
     are the files that repeat cells, ``options`` those under which a cell comes again."""
-    left_out = [_left_out_row(trial, made.why) for trial in made.left_out]
-    left_out += [_left_out_row(trial, "--pairs") for trial in made.beyond_limit]
+    left_out = [_left_out_row(trial, exploration.why) for trial in exploration.left_out]
+    left_out += [_left_out_row(trial, "--pairs") for trial in exploration.beyond_limit]
     report = {
-        "command": list(map(mask_text, made.command)),
+        "command": list(map(mask_text, exploration.command)),
         "options": list(map(mask_text, options)),
-        "seed": made.seed,
+        "seed": exploration.seed,
         "baseline": {
             "calls": [
-                {"point": str(point), "status": status} for point, status in made.baseline.calls
+                {"point": str(point), "status": status}
+                for point, status in exploration.baseline.calls
             ],
-            "seconds": round(made.baseline.seconds, 3),
+            "seconds": round(exploration.baseline.seconds, 3),
         },
-        "cells": [_cell_row(made, cell, scenarios.get(cell.name)) for cell in made.cells],
-        "coverage": coverage(made).shown(),
+        "cells": [
+            _cell_row(exploration, cell, scenarios.get(cell.name)) for cell in exploration.cells
+        ],
+        "coverage": coverage(exploration).shown(),
         "left_out": left_out,
     }
     return json.dumps(report, indent=2)
@@ -498,7 +505,7 @@ def _left_out_row(trial: Trial, why: str) -> Mapping[str, str]:
     return {"point": trial.point, "fault": trial.fault, "why": why}
 
 
-def _cell_row(made: Exploration, cell: Cell, scenario: Path | None) -> Mapping[str, object]:
+def _cell_row(exploration: Exploration, cell: Cell, scenario: Path | None) -> Mapping[str, object]:
     """A cell for the JSON report; ``was`` stands there where there is an earlier one."""
     row: dict[str, object] = {
         "name": cell.name,
@@ -506,8 +513,8 @@ def _cell_row(made: Exploration, cell: Cell, scenario: Path | None) -> Mapping[s
         "fault": cell.fault,
         "verdict": cell.verdict.value,
     }
-    if made.before is not None:
-        row["was"] = made.before.verdict(cell.name)
+    if exploration.before is not None:
+        row["was"] = exploration.before.verdict(cell.name)
     return row | {
         "exit": cell.exit,
         "findings": cell.found,
@@ -530,54 +537,63 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
-_SEVERITIES = {Verdict.UNSAFE: "error", Verdict.HUNG: "error", Verdict.DOUBTFUL: "warning"}
-"""Verdicts that are reported as findings, by their severity."""
-
-
 class _Shown(NamedTuple):
-    """How a verdict is shown on the page: by its sign, and what it means."""
+    """How a verdict is shown: on the page by its ``sign`` and what it means, ``in_short`` below
+    tables. ``severity`` is that of the finding as which it is reported, empty where it is none;
+    ``coverage`` is how the failure counts under which it was reached."""
 
     sign: str
+    in_short: str
     meaning: str
+    severity: str = ""
+    coverage: str = TRIED
 
 
 _SHOWN = {
     Verdict.UNSAFE: _Shown(
-        "!",
-        "a finding of severity error, or money that moved wrongly, whatever the exit code",
+        sign="!",
+        in_short="money moved wrongly, or an error was found",
+        meaning="a finding of severity error, or money that moved wrongly, whatever the exit code",
+        severity="error",
+        coverage=UNSAFE,
     ),
-    Verdict.HUNG: _Shown("…", "not done in time"),
+    Verdict.HUNG: _Shown(
+        sign="…", in_short="not done in time", meaning="not done in time", severity="error"
+    ),
     Verdict.DOUBTFUL: _Shown(
-        "?",
-        "money is less, elsewhere, held or not in the books: only the shop can say (--books)",
+        sign="?",
+        in_short="exit code 0, and less money or elsewhere: only the books can say (--books)",
+        meaning="money is less, elsewhere, held or not in the books: only the shop can say "
+        "(--books)",
+        severity="warning",
     ),
     Verdict.FAILED: _Shown(
-        "✗",
-        "the command ended with an error, and no money was seen to move wrongly",
+        sign="✗",
+        in_short="ended with an error: it noticed",
+        meaning="the command ended with an error, and no money was seen to move wrongly",
+        coverage=SURVIVED,
     ),
-    Verdict.NOT_REACHED: _Shown("○", "the fault never struck: the calls came otherwise"),
+    Verdict.NOT_REACHED: _Shown(
+        sign="○",
+        in_short="the fault never struck",
+        meaning="the fault never struck: the calls came otherwise",
+    ),
     Verdict.HEALED: _Shown(
-        "♥", "the books were wrong at first, and right when everything had settled"
+        sign="♥",
+        in_short="wrong at first, right in the end",
+        meaning="the books were wrong at first, and right when everything had settled",
+        coverage=SURVIVED,
     ),
     Verdict.SURVIVED: _Shown(
-        "✓",
-        "exit code 0, and the money is that of the run without a fault, or the books agree",
+        sign="✓",
+        in_short="the money is right",
+        meaning="exit code 0, and the money is that of the run without a fault, or the books agree",
+        coverage=SURVIVED,
     ),
 }
 
-_IN_SHORT: Mapping[str, str] = {
-    Verdict.UNSAFE: "money moved wrongly, or an error was found",
-    Verdict.HUNG: "not done in time",
-    Verdict.DOUBTFUL: "exit code 0, and less money or elsewhere: only the books can say (--books)",
-    Verdict.FAILED: "ended with an error: it noticed",
-    Verdict.NOT_REACHED: "the fault never struck",
-    Verdict.HEALED: "wrong at first, right in the end",
-    Verdict.SURVIVED: "the money is right",
-}
-"""What each verdict means, in a line with all others."""
 
-
-def page(made: Exploration) -> str:
+def page(exploration: Exploration) -> str:
     """The HTML file. What several cells say in money stands there once (``costs``), with the
     cells."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -589,25 +605,25 @@ def page(made: Exploration) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    points = _points_of(made)
-    single = {(cell.point, cell.fault): cell for cell in made.cells if cell.is_single}
+    points = _points_of(exploration)
+    single = {(cell.point, cell.fault): cell for cell in exploration.cells if cell.is_single}
     groups = _groups(points, single)
     faults = [name for names in groups.values() for name in names]
-    counts = Counter(cell.verdict for cell in made.cells)
-    covered, worst = coverage(made), _worst_first(made.cells)
+    counts = Counter(cell.verdict for cell in exploration.cells)
+    covered, worst = coverage(exploration), _worst_first(exploration.cells)
     covered_names = {name for names in covered.rows.values() for name in names}
     costs: dict[str, list[Cell]] = {}
     for cell in worst:
         for told in cell.money:
             costs.setdefault(told, []).append(cell)
     return environment.get_template("report.html").render(
-        command=mask_text(shlex.join(made.command)),
-        made=made,
-        summary=summary(made),
+        command=mask_text(shlex.join(exploration.command)),
+        exploration=exploration,
+        summary=summary(exploration),
         groups=[(at, len(names)) for at, names in groups.items()],
         faults=[FAULTS[name] for name in faults],
         rows=_rows(points, faults, single),
-        pairs=_worst_first([cell for cell in made.cells if not cell.is_single]),
+        pairs=_worst_first([cell for cell in exploration.cells if not cell.is_single]),
         cells=worst,
         costs=costs,
         signs={verdict: shown.sign for verdict, shown in _SHOWN.items()},

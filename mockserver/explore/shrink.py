@@ -114,7 +114,7 @@ class Shrinking:
     def shrink(self) -> dict[str, object]:
         """The plain data of a scenario with the smallest set of faults that still fails. Raises
         ``NoFailure``, ``NotRepeated``, ``Stopped``, and what ``TrialRunner.try_out`` raises."""
-        plain = self._run(())
+        plain = self._run_under(())
         failure = failure_of(plain, self.finding)
         if failure is not None:
             raise NotRepeated(
@@ -161,7 +161,7 @@ class Shrinking:
     def _first(self) -> _FirstRun:
         """The run under the scenario as it is. Raises ``NoFailure``, and ``NotRepeated`` where
         nothing has struck that a rule could repeat."""
-        seen = self._run(None)
+        seen = self._run(self.source, wants_journal=True)
         failure, name = failure_of(seen, self.finding), self.source["name"]
         if failure is None:
             why = "exit code 0, no finding of severity error"
@@ -200,7 +200,7 @@ class Shrinking:
 
     def _fails(self, failure: str, faults: Sequence[FiredFault]) -> bool:
         """Whether the command fails so when these strike and nothing else."""
-        return failure in _failures(self._run(faults))
+        return failure in _failures(self._run_under(faults))
 
     def _made(
         self, failure: str, calls: int, left: Sequence[FiredFault], how: str
@@ -219,14 +219,14 @@ class Shrinking:
         )
         return scenario_of(left, self.source, name=name, story=mask_text(story))
 
-    def _run(self, faults: Sequence[FiredFault] | None) -> Observed:
-        """What is seen when these strike and nothing else; None: under the scenario as it is."""
-        scenario = self.source
-        if faults is not None:
-            name = str(self.source["name"])
-            scenario = scenario_of(faults, self.source, name=name, story="")
-        # What fired, and why, stands in the journal alone; of the other runs it is known.
-        wants_journal = faults is None
+    def _run_under(self, faults: Sequence[FiredFault]) -> Observed:
+        """What is seen when these strike and nothing else."""
+        name = str(self.source["name"])
+        return self._run(scenario_of(faults, self.source, name=name, story=""))
+
+    def _run(self, scenario: Source, *, wants_journal: bool = False) -> Observed:
+        """What is seen under a scenario. What fired, and why, stands in the journal alone; of rules
+        for single calls it is known."""
         limit = self.timeout or FIRST_TIMEOUT
         return self.runner.try_out(_RUN, scenario, limit, key=self.key, wants_journal=wants_journal)
 

@@ -11,137 +11,36 @@ anything, and the scenario that was used is the file that repeats the run. Three
 it: one opens the sandbox under the scenario, one looks at what came of it (``aftermath``), one
 deletes it. All else that a run costs is the command's own.
 
-A run may be held at one of its calls: it is killed there, or run a second time meanwhile. What is
-held, and until when, is said by the rule too; here somebody only waits until that has happened, and
-acts (``HeldRun``). A command is held once in a run, and nothing stays held when it has ended.
+A run may be held at one of its calls: it is killed there, or run a second time meanwhile
+(``held_run``).
 """
 
-import time
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from os import SEEK_END
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypedDict, cast
+from typing import cast
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.figures import OrderKey
 from mockserver.domain.ids import digest
 from mockserver.domain.masking import mask_printed
-from mockserver.domain.record import mutable, record
+from mockserver.domain.record import record
 from mockserver.explore.aftermath import Aftermath, AfterRun
-from mockserver.explore.command import Commands, Ended, Running
+from mockserver.explore.command import Commands, Ended
 from mockserver.explore.failures import InjectionPoint
+from mockserver.explore.held_run import HeldRun, held_until
 from mockserver.explore.run_answers import CallRow, EntryRow
+from mockserver.explore.run_calls import RENEWAL_DUE, points_of
 from mockserver.explore.run_end import RunEnd, operations_of
 from mockserver.explore.run_money import shown_key
 from mockserver.explore.scenario_data import outcomes_of, part_of
 from mockserver.explore.telling import ending_of
 from mockserver.remote import ControlLine, ControlRefused, RemoteSandbox
-from mockserver.scenario.operations import OPERATIONS, READS
 from mockserver.scenario.webhook_plan import NO_CHARGE, NO_ORDER
-
-_ROWS, _RENEWAL = "clock.batch_rows", "clock.subscription_renewal"
-"""Operations of the journal under which rows of batches and renewals come due."""
-
-
-def points_of(calls: Iterable[CallRow]) -> list[InjectionPoint]:
-    """The calls of a run (``calls`` of ``POST /__admin/run``) that can fail, in their order, and
-    what came due: rules know both by their number, which is counted here as the sandbox does.
-    Requests that are not operations of the service, and those refused unread, are
-    left out."""
-    calls = list(calls)
-    points: list[InjectionPoint] = []
-    rows = webhooks = renewals = 0
-    # Rows that are not taken before the command ends cannot fail.
-    have_rows_run = any(call["op"] == _ROWS for call in calls)
-    for call in calls:
-        point = _point_of(call)
-        if point is not None:
-            points.append(point)
-            if have_rows_run:
-                # Rows are numbered through all batches of a sandbox.
-                points += [InjectionPoint("batch.row", rows + row) for row in _telling_rows(point)]
-            rows += point.rows
-        elif call["webhooks"] and call["call"] is None:
-            # Webhooks are numbered too; those of a call fail at the call.
-            points.append(InjectionPoint("webhook.deliver", webhooks + 1, notifies=True))
-        if call["op"] == _RENEWAL:
-            renewals += 1
-            points.append(InjectionPoint("subscription.renew", renewals))
-        webhooks += call["webhooks"]
-    return points
-
-
-def _point_of(call: CallRow) -> InjectionPoint | None:
-    """A call as it can fail; None for what is no call of an operation of the service."""
-    if call["call"] is None or call["op"] not in OPERATIONS:
-        return None
-    return InjectionPoint(
-        call["op"],
-        call["call"],
-        notifies=call["webhooks"] > 0,
-        uses=_needed(call),
-        card=call["card"],
-        rows=call["rows"],
-    )
-
-
-def _telling_rows(batch: InjectionPoint) -> Iterable[int]:
-    """The rows of a batch that are tried, each once: the first, the one in the middle and the last.
-    Programs that go wrong at a row do so at an end, or at any."""
-    if not batch.rows:
-        return ()
-    return dict.fromkeys((1, (batch.rows + 1) // 2, batch.rows))
-
-
-def _needed(call: CallRow) -> str:
-    """What must still be there for a call: a hold, a token, or a vault item. Only such a call fails
-    when that has lapsed."""
-    if call["op"] in ("charge.capture", "charge.void"):
-        return "hold"
-    if call["token"]:
-        return "token"
-    # What makes an item needs none.
-    if "/vault" in call["path"] and call["op"] != "vault.create":
-        return "vault"
-    return ""
-
-
-def differences(first: Iterable[CallRow], second: Iterable[CallRow]) -> list[str]:
-    """What two runs did otherwise, in words: calls, by operation and status, that one of them
-    lacks. The order does not count: parallel clients have none. Nor does how often a read came: a
-    client that polls asks until it has ended."""
-    before, after = _times_of_calls(first), _times_of_calls(second)
-    found = []
-    for what in dict.fromkeys((*before, *after)):
-        if before[what] != after[what]:
-            times = f"{_times(before[what])} in the first run, {_times(after[what])} in the second"
-            found.append(f"{what}: {times}")
-    return found
-
-
-def _times_of_calls(calls: Iterable[CallRow]) -> Counter[str]:
-    """How often each call came, a read once at most."""
-    times = Counter[str]()
-    for call in calls:
-        if call["call"] is None:
-            continue
-        what = f"{call['op']} answered {call['status']}"
-        if call["op"] in READS:
-            times[what] = 1
-        else:
-            times[what] += 1
-    return times
-
-
-def _times(count: int) -> str:
-    return {0: "never", 1: "once", 2: "twice"}.get(count, f"{count} times")
-
 
 _LONGEST_OUTPUT = 20_000
 """Characters of a command's output, the last ones, that a report shows."""
@@ -202,7 +101,7 @@ class Observed:
         """The calls that it made, and what came due, in the time that passed afterwards too: its
         calls are those before that, and only the timeline goes on."""
         points = points_of(self.calls)
-        for place in range(self.timeline.count(f"came due: {_RENEWAL}")):
+        for place in range(self.timeline.count(f"came due: {RENEWAL_DUE}")):
             renewal = InjectionPoint("subscription.renew", place + 1)
             if renewal not in points:
                 points.append(renewal)
@@ -238,29 +137,6 @@ class Observed:
         return f"; it printed:\n{said}"
 
 
-STILL_SECONDS = 0.3
-"""A second run that calls nothing for so long stands still: it waits for the first."""
-
-_LOOK_AGAIN = 0.02
-"""Seconds between two looks at a second run."""
-
-_GONE = "1s"
-"""How long the connections of a killed command may take to end."""
-
-
-def held_until(scenario: Mapping[str, object]) -> str | None:
-    """Until when a scenario holds a call: ``released``, or with everything else (``all``); None
-    when it holds none."""
-    for outcome in outcomes_of(scenario):
-        until = part_of(outcome, "transport").get("hold")
-        # All else is how long it is held: nobody acts meanwhile.
-        if until in ("all", "released"):
-            return str(until)
-        if part_of(outcome, "webhook").get("hold"):
-            return "all"
-    return None
-
-
 def invented_orders(scenario: Mapping[str, object]) -> set[OrderKey]:
     """The orders of which webhooks of a scenario tell and that nobody has, as books may name them:
     a shop that books what the service has signed is not to blame for them."""
@@ -275,124 +151,6 @@ def invented_orders(scenario: Mapping[str, object]) -> set[OrderKey]:
         if "data.chargeId" in edit:
             orders.add(shown_key(OrderKey("charge", str(edit["data.chargeId"]))))
     return orders
-
-
-class _Hold(TypedDict):
-    """How a sandbox stands that holds calls (``/__admin/hold``): how many it holds, whether all,
-    how many connections are still under way, and how many calls have come."""
-
-    held: int
-    all: bool
-    underWay: int
-    calls: int
-
-
-@mutable
-class HeldRun:
-    """What goes on beside a command whose call is held in ``sandbox`` ``until`` then: it is killed
-    (``all``), or the ``second`` run begins (``released``). The sandbox holds the call, as only it
-    knows when that has come; this waits until it has, and acts. ``other_ended`` is how the second
-    run ended, ``why_not`` says why none of this has come about."""
-
-    sandbox: RemoteSandbox
-    until: str | None
-    second: Callable[[], Ended]
-    other_ended: Ended | None = None
-    why_not: str = ""
-
-    def go(self, running: Running) -> None:
-        """Wait until the call is held, and act."""
-        if self.until is None:
-            return
-        began = time.monotonic()
-        self.why_not = "nothing was held before the command had ended"
-        # The command may end without the call: so each question is short, and comes again.
-        while running.process.poll() is None:
-            if not self._look(until="held", timeout="20ms")["held"]:
-                continue
-            if self.until == "all":
-                self._kill(running)
-            else:
-                self._run_twice(time.monotonic() - began)
-            return
-
-    @property
-    def was_killed(self) -> bool:
-        """Whether the command was killed at the call."""
-        return self.until == "all" and not self.why_not
-
-    def end_of(self, ended: Ended) -> Ended:
-        """How the command ended, or both runs of it together. Of two runs one may well fail,
-        because the other has the lock or the database: together they have failed where both have,
-        or where one does not end."""
-        if self.other_ended is None:
-            return ended
-        exits = (ended.exit, self.other_ended.exit)
-        if None in exits:
-            return replace(ended, exit=None)
-        if 0 in exits:
-            return replace(ended, exit=0)
-        return ended
-
-    def let_go(self) -> None:
-        """Let go of what is still held when all has ended, such as a call that its client has given
-        up: time would not go on before it."""
-        if self.until is not None:
-            self._release()
-
-    def _look(self, **asked: str) -> _Hold:
-        """How the sandbox stands, at once, or when what was asked for has come."""
-        hold: _Hold = self.sandbox.call("GET", "/__admin/hold", params=asked or None)
-        return hold
-
-    def _release(self) -> None:
-        self.sandbox.call("DELETE", "/__admin/hold")
-
-    def _kill(self, running: Running) -> None:
-        """Kill the command, and make sure that nothing of it lives on: what still calls after the
-        crash would do what a dead machine cannot."""
-        running.kill()
-        hold = self._look(until="gone", timeout=_GONE)
-        self.why_not = ""
-        if hold["underWay"]:
-            self.why_not = (
-                f"{hold['underWay']} of its connections had not ended {_GONE} after it was killed: "
-                "it calls from elsewhere"
-            )
-        elif not hold["all"]:
-            self.why_not = (
-                "what was held went on before it was killed: it was released, or the "
-                "sandbox was emptied"
-            )
-        self._release()
-
-    def _run_twice(self, took: float) -> None:
-        """Run the command a second time while the first waits at its call, which came there in
-        ``took`` seconds; then let the first go on."""
-        self.why_not = ""
-        with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(self.second)
-            self._wait_for(other, took)
-            self._release()
-        self.other_ended = other.result()
-
-    def _wait_for(self, other: Future[Ended], took: float) -> None:
-        """Wait until the second run has ended, is held too or stands still: then it waits for the
-        first, as for a lock, and would do so for ever. Until its first call it may take longer than
-        the first run has ``took`` to come where it is held."""
-        calls = self._look()["calls"]
-        end = time.monotonic() + STILL_SECONDS + 3 * took
-        while not wait([other], timeout=_LOOK_AGAIN).done:
-            if time.monotonic() >= end:
-                # It stands still.
-                return
-            hold = self._look()
-            if hold["held"] > 1:
-                return
-            if hold["calls"] != calls:
-                # It goes on: it stands still when nothing more has come for so long.
-                calls = hold["calls"]
-                end = time.monotonic() + STILL_SECONDS
 
 
 @record
@@ -451,20 +209,20 @@ class TrialRunner:
             sandbox = until_judged.enter_context(
                 self._fresh(key or _key(self.seed, name, self.salt), scenario)
             )
-            given = given_to(sandbox, folder)
-            run_to_end = partial(self.commands.done, given=given, timeout=timeout)
+            placeholders = placeholders_of(sandbox, folder)
+            run_to_end = partial(self.commands.done, placeholders=placeholders, timeout=timeout)
             second, restart = folder / "second", folder / "restart"
             held = HeldRun(
                 sandbox,
                 held_until(scenario),
                 second=partial(run_to_end, self.argv, output=second),
             )
-            command = self.commands.run(self.argv, given, output, timeout, beside=held.go)
+            command = self.commands.run(self.argv, placeholders, output, timeout, beside=held.go)
             ended = until_judged.enter_context(command)
             if restarts or held.was_killed:
                 after_reboot = self.restart or self.argv
                 ended = until_judged.enter_context(
-                    self.commands.run(after_reboot, given, restart, timeout)
+                    self.commands.run(after_reboot, placeholders, restart, timeout)
                 )
             held.let_go()
             ended = held.end_of(ended)
@@ -567,7 +325,7 @@ def _key(*parts: object) -> str:
     return f"sk_explore_{digest('explore', *said).hex()[:24]}"
 
 
-def given_to(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
+def placeholders_of(sandbox: RemoteSandbox, folder: Path) -> dict[str, str]:
     """Make the folder of a run in another, and say what its command is told of that and of its
     sandbox. A shop keeps its database there: what one run has booked is none of the next."""
     own = folder / "run"

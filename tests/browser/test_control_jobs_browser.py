@@ -15,9 +15,9 @@ import pytest
 from mockserver.engine.sandbox import sandbox_id_of
 from mockserver.explore.baseline import Baseline
 from mockserver.explore.exploration import Exploration
+from mockserver.explore.failures import InjectionPoint
 from mockserver.explore.kept import Cell, ExplorationFolder
 from mockserver.explore.report import as_json
-from mockserver.explore.trial import InjectionPoint
 from mockserver.explore.verdicts import Verdict
 from tests import needs, warm
 from tests.browser.conftest import (

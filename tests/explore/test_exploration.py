@@ -17,11 +17,12 @@ from mockserver.domain.record import replace
 from mockserver.explore.aftermath import Aftermath
 from mockserver.explore.baseline import Baseline, NoBaseline, plain_baseline
 from mockserver.explore.command import Ended
-from mockserver.explore.exploration import MOST_MAKING_GOOD, Exploration, Lab, Plan, explore
-from mockserver.explore.failures import fault
+from mockserver.explore.exploration import MOST_MAKING_GOOD, Exploration, explore
+from mockserver.explore.failures import InjectionPoint, fault
 from mockserver.explore.kept import Cell
+from mockserver.explore.lab import Lab, Plan
 from mockserver.explore.report import summary
-from mockserver.explore.trial import InjectionPoint, Observed, no_call
+from mockserver.explore.trial import Observed, no_call
 from mockserver.explore.verdicts import Verdict
 from tests.explore.after import after
 

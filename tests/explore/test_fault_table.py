@@ -9,7 +9,7 @@ from mockserver.adapters.scenario_files import read_text
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import replace
-from mockserver.explore.failures import FAULTS, Fault, fault
+from mockserver.explore.failures import FAULTS, Fault, InjectionPoint, fault
 from mockserver.explore.fault_table import (
     Injection,
     Trial,
@@ -19,7 +19,7 @@ from mockserver.explore.fault_table import (
     named,
     trials,
 )
-from mockserver.explore.trial import InjectionPoint, differences, points_of
+from mockserver.explore.run_calls import differences, points_of
 
 CHARGE, SEARCH, BATCH = (
     InjectionPoint("charge.create", 1, notifies=True),

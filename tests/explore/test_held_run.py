@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 
 from mockserver.adapters.strict_yaml import scenario_text
 from mockserver.cli import main
-from mockserver.explore.failures import FAULTS
-from mockserver.explore.trial import InjectionPoint, held_until, invented_orders
+from mockserver.explore.failures import FAULTS, InjectionPoint
+from mockserver.explore.held_run import held_until
+from mockserver.explore.trial import invented_orders
 from tests import warm
 from tests.depth import tries
 from tests.explore.test_command import lives

@@ -14,12 +14,11 @@ from mockserver.domain.record import replace
 from mockserver.explore import report
 from mockserver.explore.baseline import Baseline
 from mockserver.explore.exploration import Exploration
-from mockserver.explore.failures import FAULTS
+from mockserver.explore.failures import FAULTS, InjectionPoint
 from mockserver.explore.fault_table import Injection, Trial
 from mockserver.explore.kept import CELLS, Cell, ExplorationFolder, OtherExploration
 from mockserver.explore.run_end import Reference
 from mockserver.explore.run_money import RunMoney
-from mockserver.explore.trial import InjectionPoint
 from mockserver.explore.verdicts import Verdict, judged
 from tests.explore.after import after
 
