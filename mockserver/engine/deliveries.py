@@ -198,6 +198,7 @@ def report(
     delivery.series += 1
     pauses = sandbox.assumed["webhook.retry"]
     has_tries_left = delivery.series <= len(pauses)
+    # Its receiver has refused it, or could not be reached: it is tried again after a pause.
     event = DeliveryEvent.FAILED
     if tried.is_accepted:
         event = DeliveryEvent.ACCEPTED
@@ -360,6 +361,7 @@ def _plan_for(step: Step, reported: ReportedEvent, room: int) -> int:
         _named(reported.subject, reported.event), _subscribed(step.sandbox, reported.type)
     )
     for place, target in enumerate(targets):
+        # Receivers whose webhook a rule drops count too: a step asks the rules for so many at most.
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
@@ -489,6 +491,7 @@ def _plan_one(
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
             holds=wanted.hold,
+            # The step that causes it gets its entry as it ends.
             entry=sandbox.journal.last + 1,
             reports=_state_told(event, wanted),
             subscription_id=target.subscription_id,

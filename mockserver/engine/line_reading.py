@@ -275,6 +275,7 @@ def _mapping(key: Form, item: Form) -> Form:
             return _wanted("an object")
         of_keys = _gathered((name, key.faults(name)) for name in raw)
         if of_keys:
+            # A member is told by its key, which is itself at fault.
             return of_keys
         return _gathered((name, item.faults(member)) for name, member in raw.items())
 
@@ -308,6 +309,7 @@ def _listed(item: Form, origin: type) -> Form:
 
 def _fixed(parts: Sequence[Form], shape: Callable[..., object], later: int) -> Form:
     """A tuple of so many parts, or a named one, of which the ``later`` last ones may be missing."""
+    # What is taken as it is stays in its place.
     reads = [(place, part.read) for place, part in enumerate(parts) if part.read is not None]
 
     def read(raw: list[object], cards: CardRegistry) -> object:

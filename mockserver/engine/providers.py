@@ -280,6 +280,7 @@ def ask(
         provider=provider.provider_id,
         attempt=number,
         card=card.number if card else None,
+        # What rules count by, unless they name a key: the stored method, else the card.
         subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
         row=asked.row,
         bank_account=bank.account_number if bank else None,
@@ -290,6 +291,7 @@ def ask(
     if fault is not None and fault.at is At.RECEIVE and step.asked.answers:
         if not fault.goes_on:
             raise Unreached(fault)
+        # One that only slows the call, which is acted on all the same.
         step.result.latency += fault.delay
     slowing = decision.slowing if decision.rule is not None else None
     if slowing is not None:
