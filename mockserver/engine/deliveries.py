@@ -108,11 +108,17 @@ def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
             _schedule(sandbox, delivery)
 
 
-def emit(
-    step: Step, message: WebhookMessage, data: object, to: WebhookTarget | None
-) -> tuple[list[Delivery], bool]:
+class Emitted(NamedTuple):
+    """The deliveries of data of the caller's own, and whether there are more receivers than one
+    step sends to."""
+
+    deliveries: list[Delivery]
+    has_more: bool
+
+
+def emit(step: Step, message: WebhookMessage, data: object, to: WebhookTarget | None) -> Emitted:
     """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many
-    as one step may send; and whether there are more."""
+    as one step may send."""
     targets: Iterable[_Target]
     if to is not None:
         targets = [_Target(to)]
@@ -125,7 +131,7 @@ def emit(
     planned: list[Delivery] = []
     for target in islice(rest, MOST_OF_STEP):
         planned += _plan_one(step, message, target, _ORDINARY, notice)
-    return planned, next(rest, None) is not None
+    return Emitted(planned, has_more=next(rest, None) is not None)
 
 
 def come_due(step: Step, delivery_id: str) -> None:
@@ -316,6 +322,7 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
         # One that is being sent can be stopped no more.
         if delivery.subscription_id == subscription_id and delivery.state in _STILL_TO_COME:
             if delivery.state is DeliveryState.HELD:
+                # All that wait with it are copies of it, and are withdrawn too.
                 sandbox.deliveries.held.pop(delivery.overtaken_by, None)
             _move(sandbox, delivery, DeliveryEvent.WITHDRAWN)
             _unblock(sandbox, delivery)

@@ -156,10 +156,11 @@ class Sandboxes:
         sandbox = self.get(key)
         if sandbox is not None:
             return sandbox
-        accepted, beginning = self._accepted(key), Beginning(self._config())
+        accepted_key = self._accepted(key)
+        beginning = Beginning(self._config())
         if not keep:
-            return self._prepared(accepted, beginning, real)
-        return self.reopen(accepted, beginning, real)
+            return self._prepared(accepted_key, beginning, real)
+        return self.reopen(accepted_key, beginning, real)
 
     def open_by_public_key(
         self, public_key: str | None, real: Micros, *, keep: bool = True
