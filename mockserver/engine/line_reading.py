@@ -110,7 +110,7 @@ def plain_of(line: bytes) -> Any:
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
-        # Halves of surrogate pairs.
+        # Halves of surrogate pairs, which Python's reader takes and orjson does not.
         try:
             return json.loads(line)
         except RecursionError:
@@ -120,9 +120,27 @@ def plain_of(line: bytes) -> Any:
 @by_type
 def form_of(annotation: Any) -> Form:
     """The form of an annotation. Raises ``TypeError`` for one that has none."""
-    origin, args = get_origin(annotation), get_args(annotation)
     if annotation in _LEAVES:
         return _LEAVES[annotation]
+    if get_origin(annotation) is not None:
+        return _form_of_composed(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _enum(annotation)
+    if hasattr(annotation, "_fields"):
+        # A named tuple, which an earlier version may have written without its last values.
+        hints = get_type_hints(annotation, include_extras=True)
+        parts = [form_of(hints[name]) for name in annotation._fields]
+        return _fixed(parts, annotation, len(annotation._field_defaults))
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        record = RecordReader.of(annotation)
+        return Form(record.read, record.faults)
+    raise TypeError(f"{annotation} has no form in a line")
+
+
+def _form_of_composed(annotation: Any) -> Form:
+    """The form of an annotation that is made of others, such as ``list[str]``. Raises
+    ``TypeError``."""
+    origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _constrained(form_of(args[0]), args[1:])
     if origin in (Union, types.UnionType):
@@ -136,15 +154,6 @@ def form_of(annotation: Any) -> Form:
         return _mapping(key, form_of(item_type))
     if isinstance(origin, type) and issubclass(origin, Sequence | Set):
         return _listed(form_of(args[0]), origin)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _enum(annotation)
-    if hasattr(annotation, "_fields"):
-        hints = get_type_hints(annotation, include_extras=True)
-        parts = [form_of(hints[name]) for name in annotation._fields]
-        return _fixed(parts, annotation, len(annotation._field_defaults))
-    if isinstance(annotation, type) and is_dataclass(annotation):
-        record = RecordReader.of(annotation)
-        return Form(record.read, record.faults)
     raise TypeError(f"{annotation} has no form in a line")
 
 
@@ -536,10 +545,12 @@ class RecordReader:
         that were read again would take 220 bytes more each."""
         key = self._cls, line_of(raw)
         value = cards.alike.get(key)
-        if value is None:
-            if len(cards.alike) >= _MOST_ALIKE:
-                cards.alike.clear()
-            value = cards.alike[key] = self._read(raw, cards)
+        if value is not None:
+            return value
+        # All at once: to forget the oldest alone would have to note each use.
+        if len(cards.alike) >= _MOST_ALIKE:
+            cards.alike.clear()
+        value = cards.alike[key] = self._read(raw, cards)
         return value
 
     def faults(self, raw: object) -> Sequence[Fault]:
