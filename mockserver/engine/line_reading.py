@@ -52,6 +52,7 @@ MOST_FAULTS = 20
 
 _MOST_ALIKE = 1_000
 _MOST_DIGITS = 40
+_MOST_PLACES = 1_000
 _TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 
@@ -384,8 +385,9 @@ def _faults_of_decimal(raw: object) -> Sequence[Fault]:
     if isinstance(raw, str):
         with suppress(InvalidOperation):
             number = Decimal(raw)
-            # 1E+999999 is a short text, and takes a million digits where it is written out.
-            if number.is_finite() and number.adjusted() <= _MOST_DIGITS:
+            # 1E+999999 and 1E-999999 are short, and take a million digits where they are written
+            # out.
+            if number.is_finite() and -_MOST_PLACES <= number.adjusted() <= _MOST_DIGITS:
                 return ()
     return _wanted("a number written as a text")
 

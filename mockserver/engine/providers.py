@@ -322,13 +322,15 @@ def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
         return
     words = decline.error_message
     details = {"Provider": words}
-    is_own = decline.own_code is not None or decline.own_message is not None
     if refusal is None:
         # The class wants a code of the service: the provider's own is what is answered.
         refused = ProviderRefused(Code.TOKENISE_CARD_ERROR, details, message=words)
         refused.own_code = decline.error_code
     else:
-        refused = ProviderRefused(refusal, details, message=words if is_own else None)
+        is_worded_by_rule = decline.own_code is not None or decline.own_message is not None
+        # Without words of a rule the message is that of the operation's code.
+        message = words if is_worded_by_rule else None
+        refused = ProviderRefused(refusal, details, message=message)
         refused.own_code = decline.own_code
     refused.gateway_code = decline.gateway_code
     refused.gateway_message = decline.gateway_message
