@@ -16,6 +16,7 @@ batch, rows.
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from operator import attrgetter
+from typing import NamedTuple
 
 from mockserver.domain.batch import (
     MOST_FAULTS,
@@ -99,12 +100,19 @@ def reading(step: Step, text: str) -> Reading:
     return Reading(rows, faults, script, salt, outcomes, f"{len(rows)} rows {meaning:x}")
 
 
-def _script_of(step: Step) -> tuple[BatchScript, str]:
-    """What the scenario says of the batch, and the salt of its draws."""
+class _SaltedScript(NamedTuple):
+    """What the scenario says of a batch, and the salt of its draws."""
+
+    script: BatchScript
+    salt: str
+
+
+def _script_of(step: Step) -> _SaltedScript:
+    """What the scenario says of the batch; without a rule for it, that nothing is unusual."""
     for decision in step.result.decisions:
         if decision.outcome.batch is not None:
-            return decision.outcome.batch, decision.salt
-    return BatchScript(), ""
+            return _SaltedScript(decision.outcome.batch, decision.salt)
+    return _SaltedScript(BatchScript(), "")
 
 
 def _meaning_of(row: BatchRow) -> int:

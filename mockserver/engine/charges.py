@@ -319,6 +319,7 @@ def _answer(step: Step, route: ProviderRoute, origin: Origin, number: int) -> Ou
             also=origin.op,
             number=number,
         )
+    # A payer is there to pass a challenge, or none is asked for.
     if not isinstance(outcome.provider, Challenge) or origin.three_ds is None:
         return outcome
     if step.assume(origin.three_ds) == origin.three_ds_fails:

@@ -81,9 +81,9 @@ class WaitCondition:
         rows = self._rows(sandbox)
         if not rows:
             return self._nothing_there()
-        looked_at, why = len(rows), None
         # Without tests all are counted: nothing of them need be read.
-        passing = len(rows)
+        passing = looked_at = len(rows)
+        why = None
         if self.tests:
             looked_at = min(len(rows), MOST_READ // len(self.tests))
             newest_first = islice(reversed(rows), looked_at)

@@ -108,11 +108,17 @@ def release(sandbox: Sandbox, webhooks: Sequence[str]) -> None:
             _schedule(sandbox, delivery)
 
 
-def emit(
-    step: Step, message: WebhookMessage, data: object, to: WebhookTarget | None
-) -> tuple[list[Delivery], bool]:
+class Emitted(NamedTuple):
+    """The deliveries of data of the caller's own, and whether there are more receivers than one
+    step sends to."""
+
+    deliveries: list[Delivery]
+    has_more: bool
+
+
+def emit(step: Step, message: WebhookMessage, data: object, to: WebhookTarget | None) -> Emitted:
     """Send data of the caller's own, to one receiver or to all subscriptions of its type, as many
-    as one step may send; and whether there are more."""
+    as one step may send."""
     targets: Iterable[_Target]
     if to is not None:
         targets = [_Target(to)]
@@ -125,7 +131,7 @@ def emit(
     planned: list[Delivery] = []
     for target in islice(rest, MOST_OF_STEP):
         planned += _plan_one(step, message, target, _ORDINARY, notice)
-    return planned, next(rest, None) is not None
+    return Emitted(planned, has_more=next(rest, None) is not None)
 
 
 def come_due(step: Step, delivery_id: str) -> None:
@@ -198,6 +204,7 @@ def report(
     delivery.series += 1
     pauses = sandbox.assumed["webhook.retry"]
     has_tries_left = delivery.series <= len(pauses)
+    # Its receiver has refused it, or could not be reached: it is tried again after a pause.
     event = DeliveryEvent.FAILED
     if tried.is_accepted:
         event = DeliveryEvent.ACCEPTED
@@ -315,6 +322,7 @@ def _withdraw(sandbox: Sandbox, subscription_id: str) -> None:
         # One that is being sent can be stopped no more.
         if delivery.subscription_id == subscription_id and delivery.state in _STILL_TO_COME:
             if delivery.state is DeliveryState.HELD:
+                # All that wait with it are copies of it, and are withdrawn too.
                 sandbox.deliveries.held.pop(delivery.overtaken_by, None)
             _move(sandbox, delivery, DeliveryEvent.WITHDRAWN)
             _unblock(sandbox, delivery)
@@ -360,6 +368,7 @@ def _plan_for(step: Step, reported: ReportedEvent, room: int) -> int:
         _named(reported.subject, reported.event), _subscribed(step.sandbox, reported.type)
     )
     for place, target in enumerate(targets):
+        # Receivers whose webhook a rule drops count too: a step asks the rules for so many at most.
         if max(place, planned) >= room:
             _warn_of_more(step)
             break
@@ -489,6 +498,7 @@ def _plan_one(
             state=DELIVERY.begin(begun),
             script=wanted.receiver,
             holds=wanted.hold,
+            # The step that causes it gets its entry as it ends.
             entry=sandbox.journal.last + 1,
             reports=_state_told(event, wanted),
             subscription_id=target.subscription_id,

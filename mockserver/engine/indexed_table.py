@@ -360,7 +360,8 @@ class Table(Generic[R]):
 
     def take_over(self, rows: list[R], ids: Iterable[str]) -> None:
         """Have these rows, with their ids, in the place of those that there are."""
-        self.rows, self._places = rows, dict(zip(ids, range(len(rows)), strict=True))
+        self.rows = rows
+        self._places = dict(zip(ids, range(len(rows)), strict=True))
         self._postings.clear()
         self.learn_asked()
 

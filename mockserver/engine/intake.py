@@ -72,6 +72,7 @@ def check_amount(
     least, most = step.assume("amount.minimum"), step.assume("amount.maximum")
     if least is None:
         least = known.unit
+    # Without a maximum any amount will do that the currency can say.
     if amount < least or (most and amount > most):
         bounds = f"at least {least:f} and at most {most:f}" if most else f"at least {least:f}"
         faults.wrong("Amount", f"wanted {bounds}")
@@ -150,6 +151,7 @@ def check_card(
     if details.ccv is None and step.assume("card.ccv") == "required":
         faults.add(Code.INVALID_CCV, "Ccv", "required")
     check_ccv(details.ccv, facts, faults)
+    # A date that is given is checked, though the number alone may be enough.
     is_dated = bool(details.expiry) or step.assume("card.required") == "number_and_expiry"
     expiry = None
     if is_dated:

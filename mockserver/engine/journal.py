@@ -178,6 +178,7 @@ class QuotaMember(ABC):
         if quota is None:
             return
         quota.held += by
+        # Most entries leave it in its rank, and cost nothing here.
         if before.bit_length() != after.bit_length():
             quota.update_rank(self, before)
         # Who gives up an entry shrinks, and must not enforce the quota again: thousands may go for
@@ -281,6 +282,7 @@ class Stories:
 
     def since(self, after: int) -> Iterator[Change]:
         """Changes of entries with a number above ``after``, oldest first."""
+        # From the newer end: who asks has seen nearly all before.
         return reversed(
             list(takewhile(lambda change: change.number > after, reversed(self._changes)))
         )

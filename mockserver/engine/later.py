@@ -30,6 +30,7 @@ from mockserver.engine import (
     tokens,
     vault,
 )
+from mockserver.engine.card_registry import CardRegistry
 from mockserver.engine.sandbox import Sandbox
 from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import KINDS, Step, turn_to
@@ -281,13 +282,34 @@ def _emit(step: Step, charge_id: str, event: str, text: str) -> None:
 
 def _is_event(event: str, data: str) -> bool:
     """Whether a text may be the name of a webhook that a scenario emits, and another its data, the
-    text of a JSON object."""
+    text of a JSON object as ``write_any`` makes it: work that could not read it would fail anew
+    with every request."""
+    from mockserver.engine.line_reading import checked_value_of
+
     try:
         read_event(event)
-        return isinstance(json.loads(data), dict)
-    except ValueError:
-        # No such name, or no JSON.
+        plain = json.loads(data)
+        if _is_deeper(plain, _MOST_LEVELS):
+            return False
+        value = checked_value_of(object, plain, CardRegistry(""))
+    except (ValueError, RecursionError):
+        # No such name, no JSON, or nothing that is written so.
         return False
+    return isinstance(value, dict)
+
+
+_MOST_LEVELS = 64
+"""Levels of the data of an event: as many as a JSON body may have, and a state document has."""
+
+
+def _is_deeper(plain: object, most: int) -> bool:
+    """Whether plain data has more levels."""
+    if not isinstance(plain, dict | list):
+        return False
+    if most == 0:
+        return True
+    items = plain.values() if isinstance(plain, dict) else plain
+    return any(_is_deeper(item, most - 1) for item in items)
 
 
 _PAYER: Mapping[str, ChallengeAnswer] = {

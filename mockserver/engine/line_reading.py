@@ -52,6 +52,7 @@ MOST_FAULTS = 20
 
 _MOST_ALIKE = 1_000
 _MOST_DIGITS = 40
+_MOST_PLACES = 1_000
 _TENTHS = re.compile(r"-?[0-9]{1,18}\.[1-9]", re.ASCII)
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 
@@ -110,7 +111,7 @@ def plain_of(line: bytes) -> Any:
     try:
         return orjson.loads(line)
     except orjson.JSONDecodeError:
-        # Halves of surrogate pairs.
+        # Halves of surrogate pairs, which Python's reader takes and orjson does not.
         try:
             return json.loads(line)
         except RecursionError:
@@ -120,9 +121,27 @@ def plain_of(line: bytes) -> Any:
 @by_type
 def form_of(annotation: Any) -> Form:
     """The form of an annotation. Raises ``TypeError`` for one that has none."""
-    origin, args = get_origin(annotation), get_args(annotation)
     if annotation in _LEAVES:
         return _LEAVES[annotation]
+    if get_origin(annotation) is not None:
+        return _form_of_composed(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _enum(annotation)
+    if hasattr(annotation, "_fields"):
+        # A named tuple, which an earlier version may have written without its last values.
+        hints = get_type_hints(annotation, include_extras=True)
+        parts = [form_of(hints[name]) for name in annotation._fields]
+        return _fixed(parts, annotation, len(annotation._field_defaults))
+    if isinstance(annotation, type) and is_dataclass(annotation):
+        record = RecordReader.of(annotation)
+        return Form(record.read, record.faults)
+    raise TypeError(f"{annotation} has no form in a line")
+
+
+def _form_of_composed(annotation: Any) -> Form:
+    """The form of an annotation that is made of others, such as ``list[str]``. Raises
+    ``TypeError``."""
+    origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _constrained(form_of(args[0]), args[1:])
     if origin in (Union, types.UnionType):
@@ -136,15 +155,6 @@ def form_of(annotation: Any) -> Form:
         return _mapping(key, form_of(item_type))
     if isinstance(origin, type) and issubclass(origin, Sequence | Set):
         return _listed(form_of(args[0]), origin)
-    if isinstance(annotation, type) and issubclass(annotation, Enum):
-        return _enum(annotation)
-    if hasattr(annotation, "_fields"):
-        hints = get_type_hints(annotation, include_extras=True)
-        parts = [form_of(hints[name]) for name in annotation._fields]
-        return _fixed(parts, annotation, len(annotation._field_defaults))
-    if isinstance(annotation, type) and is_dataclass(annotation):
-        record = RecordReader.of(annotation)
-        return Form(record.read, record.faults)
     raise TypeError(f"{annotation} has no form in a line")
 
 
@@ -275,6 +285,7 @@ def _mapping(key: Form, item: Form) -> Form:
             return _wanted("an object")
         of_keys = _gathered((name, key.faults(name)) for name in raw)
         if of_keys:
+            # A member is told by its key, which is itself at fault.
             return of_keys
         return _gathered((name, item.faults(member)) for name, member in raw.items())
 
@@ -308,6 +319,7 @@ def _listed(item: Form, origin: type) -> Form:
 
 def _fixed(parts: Sequence[Form], shape: Callable[..., object], later: int) -> Form:
     """A tuple of so many parts, or a named one, of which the ``later`` last ones may be missing."""
+    # What is taken as it is stays in its place.
     reads = [(place, part.read) for place, part in enumerate(parts) if part.read is not None]
 
     def read(raw: list[object], cards: CardRegistry) -> object:
@@ -373,8 +385,9 @@ def _faults_of_decimal(raw: object) -> Sequence[Fault]:
     if isinstance(raw, str):
         with suppress(InvalidOperation):
             number = Decimal(raw)
-            # 1E+999999 is a short text, and takes a million digits where it is written out.
-            if number.is_finite() and number.adjusted() <= _MOST_DIGITS:
+            # 1E+999999 and 1E-999999 are short, and take a million digits where they are written
+            # out.
+            if number.is_finite() and -_MOST_PLACES <= number.adjusted() <= _MOST_DIGITS:
                 return ()
     return _wanted("a number written as a text")
 
@@ -534,10 +547,12 @@ class RecordReader:
         that were read again would take 220 bytes more each."""
         key = self._cls, line_of(raw)
         value = cards.alike.get(key)
-        if value is None:
-            if len(cards.alike) >= _MOST_ALIKE:
-                cards.alike.clear()
-            value = cards.alike[key] = self._read(raw, cards)
+        if value is not None:
+            return value
+        # All at once: to forget the oldest alone would have to note each use.
+        if len(cards.alike) >= _MOST_ALIKE:
+            cards.alike.clear()
+        value = cards.alike[key] = self._read(raw, cards)
         return value
 
     def faults(self, raw: object) -> Sequence[Fault]:

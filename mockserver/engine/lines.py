@@ -155,6 +155,7 @@ def _write_of(cls: type) -> Write:
     """How values of a class are written where JSON does not know it. Raises ``TypeError``."""
     if is_dataclass(cls):
         return RecordForm.of(cls).named
+    # A class of its own may be one of them too, such as a named tuple.
     for kind, write in _WRITES.items():
         if issubclass(cls, kind):
             return write

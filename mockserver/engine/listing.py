@@ -290,9 +290,10 @@ def _window(
 def _limit_and_skip(step: Step, given: Mapping[str, Any], faults: Faults) -> tuple[int, int]:
     """How many rows the page has, and how many it leaves out before them."""
     most = step.assume("paging.maximum")
-    limit, skip = given.get("limit"), given.get("skip") or 0
+    limit = given.get("limit")
     if limit is None:
         limit = min(step.assume("paging.default"), most)
+    skip = given.get("skip") or 0
     if not 1 <= limit <= most:
         faults.wrong("Limit", f"got {limit}, wanted 1 to {most}")
     if skip < 0:

@@ -73,7 +73,8 @@ def checked(step: Step, command: commands.NewMethod, owner: Customer | None = No
     """The payment method of a command for a customer (None: without one, or for a new one). Raises
     ``Invalid`` 39, 32, 103 (provider), 56, 73 (fallback), 5, 6, 9, 14, 81, 85, 86 (card), 51
     (token), 90 (agreement, ``MOST_METHODS``), 56, 66, 73 (vaulted method)."""
-    sandbox, faults = step.sandbox, Faults()
+    sandbox = step.sandbox
+    faults = Faults()
     wanted = faults.attempt(_prepared, step, command, faults)
     if isinstance(command, commands.SwitchProvider):
         # The new method belongs to whom the old one did.
@@ -168,12 +169,13 @@ def update_card(step: Step, payment_method_id: str, wanted: commands.CardChanges
         expiry = faults.attempt(intake.check_expiry_date, step, wanted.expiry)
     holder = new_or_old(wanted.cardholder, card.cardholder)
     changed = replace(card, number=faults.sure(number), expiry=expiry, cardholder=holder)
-    metadata, vault_id = new_or_old(wanted.metadata, method.metadata), method.vault_id
+    vault_id = method.vault_id
     item = vaulted(sandbox, method)
     if wanted.number and item is not None:
         # Another method may share the item, so the new number gets one of its own.
         vault_id = vault.store(step, changed.number, wanted.number, None, item.expires).vault_id
     instrument = sandbox.cards.entered(changed).instrument
+    metadata = new_or_old(wanted.metadata, method.metadata)
     after = replace(method, instrument=instrument, metadata=metadata, vault_id=vault_id)
     _show_card_on_network_token(step, method, changed)
     return step.change(method, after, "updated")
@@ -357,9 +359,11 @@ def _switch(step: Step, command: commands.SwitchProvider, faults: Faults) -> Pre
     sandbox = step.sandbox
     provider = faults.attempt(providers.named, sandbox, command.provider_id, Capability.CARD)
     method = faults.attempt(method_in_use, step, command.payment_method_id, "PaymentMethodId")
-    card, item = None, None
+    card: Card | None = None
+    item: VaultItem | None = None
     if method is not None:
-        card, item = method.instrument.card, vaulted(sandbox, method)
+        card = method.instrument.card
+        item = vaulted(sandbox, method)
         if item is None or card is None:
             words = "its card is not in the vault, or no longer"
             code = Code.NO_VAULT_ID_ASSOCIATED_WITH_THIS_PAYMENT_METHOD

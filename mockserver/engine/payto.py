@@ -41,12 +41,14 @@ def store(step: Step, command: NewPayToMethod, provider: Provider) -> Agreement:
     """Keep a checked agreement and plan what the payer does: as the scenario says, else the
     assumption."""
     sandbox = step.sandbox
-    own = {
-        "payto_id": sandbox.ids.hex32("payto"),
-        "provider": provider.summary,
-        "added": sandbox.now,
-    }
-    agreement = step.add(made_of(Agreement, command, **own))
+    agreement = made_of(
+        Agreement,
+        command,
+        payto_id=sandbox.ids.hex32("payto"),
+        provider=provider.summary,
+        added=sandbox.now,
+    )
+    step.add(agreement)
     for after, status in _moves(step):
         # What happens at once is there in the answer already, as in production.
         if after == 0:

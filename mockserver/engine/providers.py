@@ -280,6 +280,7 @@ def ask(
         provider=provider.provider_id,
         attempt=number,
         card=card.number if card else None,
+        # What rules count by, unless they name a key: the stored method, else the card.
         subject=instrument.payment_method_id or (card.number.fingerprint if card else None),
         row=asked.row,
         bank_account=bank.account_number if bank else None,
@@ -290,6 +291,7 @@ def ask(
     if fault is not None and fault.at is At.RECEIVE and step.asked.answers:
         if not fault.goes_on:
             raise Unreached(fault)
+        # One that only slows the call, which is acted on all the same.
         step.result.latency += fault.delay
     slowing = decision.slowing if decision.rule is not None else None
     if slowing is not None:
@@ -320,13 +322,15 @@ def refuse_declined(outcome: Outcome, refusal: Code | None = None) -> None:
         return
     words = decline.error_message
     details = {"Provider": words}
-    is_own = decline.own_code is not None or decline.own_message is not None
     if refusal is None:
         # The class wants a code of the service: the provider's own is what is answered.
         refused = ProviderRefused(Code.TOKENISE_CARD_ERROR, details, message=words)
         refused.own_code = decline.error_code
     else:
-        refused = ProviderRefused(refusal, details, message=words if is_own else None)
+        is_worded_by_rule = decline.own_code is not None or decline.own_message is not None
+        # Without words of a rule the message is that of the operation's code.
+        message = words if is_worded_by_rule else None
+        refused = ProviderRefused(refusal, details, message=message)
         refused.own_code = decline.own_code
     refused.gateway_code = decline.gateway_code
     refused.gateway_message = decline.gateway_message

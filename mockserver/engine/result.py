@@ -100,8 +100,8 @@ class Result:
     of a request whose answer is still on its way, for the findings; of one that is held back and
     has no entry yet the number of its arrival, below 0; 0 otherwise. ``pause`` is how long the
     client is asked to wait before it asks again. ``ruled`` says that a rule has fired: in most
-    steps none has, and the decisions need not be searched. ``search_text`` is what searches of the
-    journal look into, with the wire profile that words it, once one has.
+    steps none has, and the decisions need not be searched. ``first`` is what its idempotency key
+    keeps of it.
     """
 
     about: dict[str, object] = field(default_factory=dict)

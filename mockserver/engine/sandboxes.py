@@ -92,7 +92,9 @@ class Sandboxes:
     def used(self, key: str) -> int:
         """When the sandbox of a key was last used, as ``Sandbox.used`` counts."""
         sandbox = self.in_memory.get(key)
-        return sandbox.used if sandbox is not None else self.storage.used(key)
+        if sandbox is None:
+            return self.storage.used(key)
+        return sandbox.used
 
     def is_live(self, sandbox: Sandbox) -> bool:
         """Whether a sandbox is still the one of its key."""
@@ -142,7 +144,10 @@ class Sandboxes:
         if key is None:
             return None
         sandbox = self.in_memory.get(key)
-        return sandbox if sandbox is not None else self.storage.take(key)
+        if sandbox is None:
+            # It may have been put away: then it comes back.
+            return self.storage.take(key)
+        return sandbox
 
     def open(self, key: str | None, real: Micros, *, keep: bool = True) -> Sandbox:
         """The sandbox of a secret key, opened on first use. Who only looks opens none: without
@@ -151,10 +156,11 @@ class Sandboxes:
         sandbox = self.get(key)
         if sandbox is not None:
             return sandbox
-        accepted, beginning = self._accepted(key), Beginning(self._config())
+        accepted_key = self._accepted(key)
+        beginning = Beginning(self._config())
         if not keep:
-            return self._prepared(accepted, beginning, real)
-        return self.reopen(accepted, beginning, real)
+            return self._prepared(accepted_key, beginning, real)
+        return self.reopen(accepted_key, beginning, real)
 
     def open_by_public_key(
         self, public_key: str | None, real: Micros, *, keep: bool = True
@@ -202,6 +208,7 @@ class Sandboxes:
                 self.in_memory[key] = before
             else:
                 del self.in_memory[key]
+            # A key that is new is known only once its sandbox is installed.
             if sandbox_id_of(key) not in self._by_id:
                 del self._by_public_key[sandbox.public_key]
         return sandbox

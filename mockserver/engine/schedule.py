@@ -111,12 +111,16 @@ class Schedule:
     def earliest(self, most: int) -> list[ScheduledWork]:
         """So many entries that come due next, in order: the way down the heap reads few more than
         these."""
-        entries, earliest = self.entries, list[ScheduledWork]()
+        entries = self.entries
+        earliest: list[ScheduledWork] = []
         # Entries of which all that come before are taken, each with its place in the heap.
-        candidates = [(entries[0], 0)] if entries else []
+        candidates: list[tuple[ScheduledWork, int]] = []
+        if entries:
+            candidates.append((entries[0], 0))
         while candidates and len(earliest) < most:
             entry, place = heappop(candidates)
             earliest.append(entry)
+            # The two below a place in a heap are the next after it.
             for below in (2 * place + 1, 2 * place + 2):
                 if below < len(entries):
                     heappush(candidates, (entries[below], below))

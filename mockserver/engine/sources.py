@@ -100,6 +100,7 @@ def _card(
     """By the provider that is named, else by the cheapest that takes the card; the dearer ones
     follow where assumed."""
     accepted = intake.check_card(step, source if source.is_given else None, faults)
+    # The shop's own page, or another service, has put the payer through 3-D Secure before.
     authenticated = source.three_ds_server_trans_id or source.external_three_ds
     verified = bool(authenticated) and step.assume("charge.three_ds") == "trusted"
     if source.provider_id is not None:

@@ -287,6 +287,7 @@ class _LineReader:
             if isinstance(value, Batch):
                 self._batches[value.batch_id] = value
         elif isinstance(value, BatchRowsLine):
+            # The batch that the line before has begun: its rows are too many for one line.
             batch = _before(self._batches, "batch_id", value.batch_id)
             batch.rows += value.rows
         elif isinstance(value, ScheduleLine):

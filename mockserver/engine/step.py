@@ -130,6 +130,7 @@ def _member(found: object, part: str) -> object:
     if name in SECRET:
         return None
     value = getattr(found, name, None)
+    # The API calls some fields otherwise than the code.
     if value is None and name in ALIASES:
         value = found
         for inner in ALIASES[name].split("."):
@@ -224,6 +225,7 @@ class Step:
         result.decisions += (*decision.passing, decision)
         if decision.rule is not None:
             result.ruled = True
+            # Rules that fired and let the next one be asked have fired too.
             for counted in (*decision.passing, decision):
                 self.sandbox.config.counts.decided(counted)
         return decision

@@ -25,6 +25,7 @@ def note(step: Step, entry: JournalEntry) -> None:
     counts.operations.add(step.asked.op)
     if step.result.ruled:
         counts.strike(step.result)
+    # Entries that are gone, but for those that the quota took, which have a warning of their own.
     if journal.last - len(journal.entries) > journal.given_up:
         step.warn(_words("journal entries", journal.limit))
     if sandbox.deliveries.dropped:

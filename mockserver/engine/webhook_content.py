@@ -160,6 +160,7 @@ def _body(
         return _form(step.sandbox, payload)
     written = config.write(payload, step.sandbox.assumed)
     if plan.respelt:
+        # Read as decimals, which keep the digits that a float would lose.
         return _respelt(json.loads(written, parse_float=Decimal))
     return written
 

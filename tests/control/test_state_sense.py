@@ -210,6 +210,31 @@ SENSELESS: dict[str, tuple[Callable[[Document], Any], str, str]] = {
         "got 'x|'",
     ),
     "nothing of later": (scheduled("later", 4, ""), "Schedule.entries.*.4", "got ''"),
+    "an event of later without data": (
+        scheduled("later", 4, "charge|emit|dispute.created|[]"),
+        "Schedule.entries.*.4",
+        "wanted event|data",
+    ),
+    "an event of later whose data is a number": (
+        scheduled("later", 4, 'charge|emit|dispute.created|{"$kind":"Decimal","value":"1"}'),
+        "Schedule.entries.*.4",
+        "wanted event|data",
+    ),
+    "an event of later with what is no number": (
+        scheduled("later", 4, 'charge|emit|dispute.created|{"a":{"$kind":"Decimal","value":"x"}}'),
+        "Schedule.entries.*.4",
+        "wanted event|data",
+    ),
+    "an event of later that is too deep": (
+        scheduled("later", 4, 'charge|emit|dispute.created|{"a":' + "[" * 64 + "]" * 64 + "}"),
+        "Schedule.entries.*.4",
+        "wanted event|data",
+    ),
+    "an event of later that no reader gets to the end of": (
+        scheduled("later", 4, 'charge|emit|dispute.created|{"a":' + "[" * 100_000),
+        "Schedule.entries.*.4",
+        "wanted event|data",
+    ),
     "a batch without rows": (
         at("tables", "batches", 1, "rows")([]),
         "Tables.batches.1.rows",
@@ -354,6 +379,12 @@ SENSIBLE: dict[str, Callable[[Document], Any]] = {
     "a customer renamed": at("tables", "customers", 0, "first_name")("Zoë"),
     "a higher counter": at("counters", "charge")(1_000),
     "no schedule": at("schedule", "entries")([]),
+    "an event of later as deep as a body": scheduled(
+        "later",
+        4,
+        'charge|emit|dispute.created|{"n":{"$kind":"Decimal","value":"1"},"a":'
+        + ("[" * 63 + "]" * 63 + "}"),
+    ),
     "an agreement that was taken back": at("tables", "payto", 0, "status")("CANCELLED"),
 }
 

@@ -70,6 +70,8 @@ CASES: list[tuple[Any, object, bytes, object, str]] = [
     (bool, True, b"true", 1, "wanted true or false"),
     (Decimal, Decimal("1.50"), b'"1.50"', 1.5, "wanted a number written as a text"),
     (Decimal, Decimal("1E+2"), b'"1E+2"', "NaN", "wanted a number written as a text"),
+    (Decimal, Decimal("1E-1000"), b'"1E-1000"', "1E-1001", "wanted a number written as a text"),
+    (Decimal, Decimal("1E+40"), b'"1E+40"', "1E+41", "wanted a number written as a text"),
     (Instant, Instant(7, 3), b'"7.3"', "7.03", "wanted a whole number"),
     (Seed, Seed(3), b"3", -1, "wanted a whole number, 0 to 2^63 - 1"),
     (Size, Size.LARGE, b'"large"', "huge", "wanted one of small, large"),
