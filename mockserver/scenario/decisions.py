@@ -116,8 +116,8 @@ def kept_decisions(
     kept: list[StageDecision] = []
     for decision in decisions:
         if decision.passing:
-            # A rule left the outcome to later ones: the decision before is a part of this one, and
-            # the tests that it has kept are among those of this one.
+            # A rule left the outcome to later ones. A step lists its decision before this one,
+            # which has it and its failed tests too: so it is kept once, as a part of this one.
             most_failed += len(kept.pop().failed)
         if decision.attempt is None:
             kept.append(_NOT_ASKED[decision.stage])

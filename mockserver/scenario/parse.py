@@ -190,6 +190,7 @@ def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     is wrong with it, by field. A control call lets it happen at once, in the words of files."""
     problems = Problems("later", {})
     later = None
+    # Raised where there are more faults than anybody is told: those are in ``problems``.
     with suppress(ScenarioRefused):
         later = read_part(Later, {"after": "0s", **data}, problems)
     return later, {problem.path or "Body": problem.message for problem in problems.faults}
@@ -252,7 +253,9 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
 def compile_rule(
     model: RuleMap, raw: object, file: ScenarioFile, problems: Problems, *, builtin: bool
 ) -> Rule | None:
-    """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it."""
+    """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it.
+    Each part is looked at also when one before it is at fault: its author sees all faults at
+    once."""
     faults_before = len(problems.faults)
     clock = file.clock or ClockMap()
     zone = clock.zone or UTC_ZONE
@@ -271,17 +274,17 @@ def compile_rule(
         zone=zone,
     )
     key = _key(model, stage, operations, problems, zone)
-    limit = limit_by_key = None
-    if model.limit is not None and model.limit.per is not None:
-        limit_by_key = model.limit.times
-    elif model.limit is not None:
-        limit = model.limit.times
     # ``nth`` is no field of the model: it is one of the tests of ``when``.
     counts_calls = model.sequence is not None or "nth" in model.when
     if model.per is not None and model.limit is None and not counts_calls:
         problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
     if len(problems.faults) > faults_before or plan is None:
         return None
+    limit = limit_by_key = None
+    if model.limit is not None and model.limit.per is not None:
+        limit_by_key = model.limit.times
+    elif model.limit is not None:
+        limit = model.limit.times
     line, _ = problems.place()
     return Rule(
         id=model.id,
