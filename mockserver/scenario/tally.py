@@ -171,7 +171,10 @@ class CountedCall(CountedRule):
     @property
     def salt(self) -> str:
         """What parts its draws from those of every other call of the rule, once it is counted."""
-        number = self.tally.calls if self.key is None else self.times.seen
+        number = self.times.seen
+        if self.key is None:
+            # Nothing is counted by key: all calls of the rule are one series.
+            number = self.tally.calls
         return f"{self.rule.id}|{self.drawn_by}|{number}"
 
     @property

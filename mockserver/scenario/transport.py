@@ -335,6 +335,7 @@ class Transport:
             return False
         if isinstance(self.body, ErrorBody):
             return True
+        # An error object of the scenario's own has a code; the page of a proxy tells nothing.
         return isinstance(self.body, Mapping) and "code" in self.body
 
     @property
