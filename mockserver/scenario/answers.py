@@ -276,6 +276,8 @@ def _member(placeholder: re.Match[str], answers: Mapping[str, object]) -> object
     member = walked(answer, placeholder["path"].split("."))
     if member is not None:
         return member
+    words = f"{placeholder[0]}: the answer of '{call_id}' has no such member"
     # An answer that was no object, or never came whole, has no members to name.
-    there_are = f", it has {', '.join(map(str, answer))}" if isinstance(answer, Mapping) else ""
-    raise LookupError(f"{placeholder[0]}: the answer of '{call_id}' has no such member{there_are}")
+    if isinstance(answer, Mapping):
+        words += f", it has {', '.join(map(str, answer))}"
+    raise LookupError(words)

@@ -116,8 +116,8 @@ def kept_decisions(
     kept: list[StageDecision] = []
     for decision in decisions:
         if decision.passing:
-            # A rule left the outcome to later ones: the decision before is a part of this one, and
-            # the tests that it has kept are among those of this one.
+            # A rule left the outcome to later ones. A step lists its decision before this one,
+            # which has it and its failed tests too: so it is kept once, as a part of this one.
             most_failed += len(kept.pop().failed)
         if decision.attempt is None:
             kept.append(_NOT_ASKED[decision.stage])
@@ -133,6 +133,7 @@ def _kept(
     """One decision, as it is kept. Rules of a step mostly see its own request, which the journal
     has; another, as of a row of a batch or of a webhook, is kept beside the decision."""
     # Fields by their places: it is done for every provider call of every step.
+    # As a body is sent rules see none of it, and there is nothing of their own to keep.
     is_of_step = attempt.request is request or decision.stage is Stage.UPLOAD
     failed = decision.failed
     return StageDecision(
@@ -157,11 +158,11 @@ def _kept(
 
 def _firings(decision: Decision) -> tuple[Firing, ...]:
     """The rule that decided, and before it those that left the outcome to it."""
-    return tuple(
-        Firing(fired.rule, fired.choice, fired.delay, len(fired.failed))
-        for fired in (*decision.passing, decision)
-        if fired.rule is not None
-    )
+    firings: list[Firing] = []
+    for fired in (*decision.passing, decision):
+        if fired.rule is not None:
+            firings.append(Firing(fired.rule, fired.choice, fired.delay, len(fired.failed)))
+    return tuple(firings)
 
 
 def _failed(rule: str, difference: Difference) -> FailedTest:
@@ -186,8 +187,12 @@ def attempt_of(
 ) -> Attempt:
     """What the rules were asked with, by the request of the step: to say of each rule why it did
     not fire. What is stored, and which calls are under way, has changed since: it is as if there
-    were none."""
+    were none. The tests of these rules are of neither, as the index goes by nothing that
+    changes."""
     said = decision.said
+    if said is not None:
+        # A webhook or a row of a batch came with no request of its own.
+        request, headers = said, {}
     return Attempt(
         op=decision.op,
         now=decision.now,
@@ -196,8 +201,8 @@ def attempt_of(
         provider=decision.provider,
         attempt=decision.attempt,
         card=decision.card,
-        request=request if said is None else said,
-        headers=headers if said is None else {},
+        request=request,
+        headers=headers,
         subject=decision.subject,
         row=decision.row,
         bank_account=decision.bank_account,
@@ -224,6 +229,7 @@ def reasons(
     if bucket is None:
         return [(test.rule, str(test)) for test in failed]
     failed_by_rule = {test.rule: test for test in failed}
+    # What rules were asked with is made when the first of them is found that needs it.
     asked_with: Attempt | None = None
     told: list[tuple[str, str]] = []
     for rule in bucket.rules:
@@ -232,15 +238,17 @@ def reasons(
         if rule.id in failed_by_rule:
             told.append((rule.id, str(failed_by_rule[rule.id])))
             continue
-        # It was asked, and is one of those of which no test is kept, or the index ruled it out.
         test = indexed_test(rule)
         if test is None:
+            # It was asked, and is one of those of which no test is kept.
             continue
         if asked_with is None:
             asked_with = attempt()
         difference = test.difference(asked_with)
-        if difference is not None:
-            told.append((rule.id, str(difference)))
+        if difference is None:
+            # So the index let it through: again one of which no test is kept.
+            continue
+        told.append((rule.id, str(difference)))
     return told
 
 
@@ -261,7 +269,10 @@ def outcome_of(firing: Firing, rule: Rule, attempt: Callable[[], Attempt]) -> Ou
     """What a rule made happen when it fired: not kept, as it follows from the rule."""
     if isinstance(rule.plan, Named):
         outcome = named_outcome(rule.plan, attempt())
-        return outcome if isinstance(outcome, Outcome) else NOTHING
+        if isinstance(outcome, Difference):
+            # It has fired, so the request named one: that is not among what is kept of it.
+            return NOTHING
+        return outcome
     if firing.choice is None:
         # Of no step of its sequence: it fired because there was none left.
         return exhausted(rule)

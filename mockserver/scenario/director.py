@@ -337,6 +337,7 @@ class Director:
         failed: list[tuple[str, Difference]] = []
         passing: tuple[Decision, ...] = ()
         for rule in bucket.candidates(attempt):
+            # The first step that says no; where none does, what the rule makes happen.
             answer = self._unheard(rule) or _kept_out(rule, passing) or self._ask(rule, attempt)
             if isinstance(answer, Difference):
                 failed.append((rule.id, answer))
@@ -357,6 +358,7 @@ class Director:
                 return decision
             passing = (*passing, decision)
         if passing:
+            # No later rule had an outcome: that of the last one which left it to them stands.
             return passing[-1]
         return Decision(NOTHING, None, stage, bucket.ruleset, attempt, tuple(failed))
 
@@ -393,7 +395,7 @@ class Director:
         if outcome.latency is not None:
             delay = draw_latency(outcome.latency, _draw("latency", *scope, salt))
         if outcome.batch is not None:
-            # Each row of the batch draws by it, so the scope is made part of it.
+            # Each row of the batch draws by it alone, long after: so the scope is made part of it.
             salt = digest("rows", *scope, salt).hex()
         return _Effect(outcome, delay, salt)
 
@@ -405,6 +407,7 @@ class Director:
             tally = self.tallies.rules[rule.id] = Tally.of(rule)
         if tally.period_begins(rule, attempt.now) and self.on_count is not None:
             self.on_count(rule.id, None)
+        # Nothing depends on a key of other rules, and there may be one for every call.
         key = rule.key_of(attempt) if rule.counts_by_key else None
         return CountedCall(
             rule, tally, attempt.now, attempt, key, before=tally.keys.get(key or "", UNSEEN)
@@ -416,8 +419,10 @@ class Director:
             case Always(outcomes):
                 return outcomes[0]
             case Sequence() as sequence:
+                # By firings: a call on which the rule does not fire uses up no step.
                 return sequence.step(call.before.fired) or _at_end(sequence, call)
             case Chance() as chance:
+                # By calls: the call after one that was not struck must be drawn anew.
                 scope = self._draw_scopes[call.rule.draws]
                 draw = _draw("chance", call.rule.id, call.drawn_by, call.times.seen, *scope)
                 share = Words(f"draw {draw / (1 << DRAW_BITS):.4f}")
@@ -448,8 +453,9 @@ class Director:
     def _counted(self, rule: Rule, now: Micros | None) -> CountedRule:
         """A rule with its counters, as it stands at ``now``, or as it first fired."""
         tally = self.tallies.rules.get(rule.id) or Tally.of(rule)
-        at = now if now is not None else tally.first or 0
-        return CountedRule(rule, tally, at)
+        if now is None:
+            now = tally.first or 0
+        return CountedRule(rule, tally, now)
 
     def unmet(self) -> list[str]:
         """Every expectation that does not hold, in words: ``expect`` of a rule, or a sequence that
@@ -472,6 +478,7 @@ class Director:
                 continue
             if any(rule.id in fired or rule.stage is Stage.CONNECT for rule in scenario.rules):
                 continue
+            # Several rules may wait for the same, as a decline and its webhook do.
             conditions = list(dict.fromkeys(rule.waits_for for rule in scenario.rules))
             if len(conditions) > _MOST_WAITED:
                 conditions[_MOST_WAITED:] = ["..."]
@@ -528,7 +535,9 @@ def named_outcome(named: Named, attempt: Attempt) -> Outcome | Difference:
     if value is None:
         return Difference(named.path, "the name of an outcome", value)
     name = str(value)
-    outcome = named.by_name.get(name.strip().lower().replace("-", "_").replace(" ", "_"))
+    # Metadata is typed by people: Insufficient-Funds means insufficient_funds.
+    folded_name = name.strip().lower().replace("-", "_").replace(" ", "_")
+    outcome = named.by_name.get(folded_name)
     if outcome is None:
         problem = f"names no outcome{nearest(name, named.by_name)}"
     elif all(attempt.op in operations for _, operations in applicability(outcome)):

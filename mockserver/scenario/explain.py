@@ -84,9 +84,11 @@ def explain(
     "Authorised"}``. Raises ``ValueError`` in words.
     """
     op = _operation(request, op_of)
-    starts = [scenario.clock.start for scenario in scenarios if scenario.clock is not None]
-    start = next((start for start in starts if start is not None), now)
-    attempt = _attempt(op, request, start)
+    attempt = _attempt(op, request, _start_of(scenarios, now))
+
+    def asked_with() -> Attempt:
+        return attempt
+
     rules = Ruleset(scenarios)
     # Chance draws as in no sandbox of a server: each has a key of its own.
     director = Director(rules, 1, "explain")
@@ -97,10 +99,12 @@ def explain(
     fired: list[Decision] = []
     for stage in _stages(rules, op):
         decision = director.decide(stage, attempt)
-        is_delivery = op in _DELIVERY
-        lines.append(f"{_NOTIFY if is_delivery else _ASKED[stage]}:")
+        # A delivery is asked about at the stage of a request, and none arrives.
+        heading = _NOTIFY if op in _DELIVERY else _ASKED[stage]
+        lines.append(f"{heading}:")
+        # All tests are kept: each rule gets its line.
         (kept,) = kept_decisions([decision], attempt.request, most_failed=len(rules.rules))
-        lines += _asked(rules, op, kept, lambda: attempt, is_verbose=is_verbose)
+        lines += _asked(rules, op, kept, asked_with, is_verbose=is_verbose)
         if decision.rule is not None:
             fired.append(decision)
         if _ends(decision.outcome):
@@ -109,6 +113,14 @@ def explain(
                 "  nothing more is asked: this ends the call before anything has happened",
             ]
     return [*lines, *_as_answered(op, fired), *_as_notified(op, fired, rules)]
+
+
+def _start_of(scenarios: Sequence[Scenario], now: Micros) -> Micros:
+    """When the clock of a sandbox under some scenarios starts: now, unless one of them says."""
+    for scenario in scenarios:
+        if scenario.clock is not None and scenario.clock.start is not None:
+            return scenario.clock.start
+    return now
 
 
 def told(
@@ -204,7 +216,8 @@ def _asked(
     deciding = decision.fired[-1] if decision.fired else None
     failed = dict(reasons(decision, deciding, rules, attempt))
     firings = {firing.rule: firing for firing in decision.fired}
-    is_decided, silent = False, 0
+    is_decided = False
+    silent = 0
     # All rules of the stage, not only those that were asked: its author looks for one by its name.
     for rule in rules.rules:
         if rule.stage is not decision.stage:
@@ -212,11 +225,14 @@ def _asked(
         firing = firings.get(rule.id)
         if firing is not None:
             outcome = outcome_of(firing, rule, attempt)
-            then = ", later rules decide"
             if firing is deciding:
-                is_decided, then = True, _answer_code(op, outcome)
+                is_decided = True
+                then = _answer_code(op, outcome)
+            else:
+                then = ", later rules decide"
             yield f"  fires: {_place(rule)}: {outcome.words}{then}"
         elif rule.builtin and not is_verbose:
+            # There are dozens of test values in every sandbox, and few calls meet one.
             silent += 1
         elif op not in rule.operations:
             yield f"  not:   {_place(rule)}: op: wanted {_named(rule.operations)}, got {op}"
@@ -234,7 +250,9 @@ def _named(operations: frozenset[str]) -> str:
     """The operations of a rule in one line: of many the first."""
     names = sorted(operations)
     words = " or ".join(names[:_MOST_NAMED])
-    return f"{words} ..." if len(names) > _MOST_NAMED else words
+    if len(names) > _MOST_NAMED:
+        words += " ..."
+    return words
 
 
 def _answer_code(op: str, outcome: Outcome) -> str:
@@ -274,7 +292,9 @@ def _called(request: Mapping[str, object], op_of: OpOf | None) -> str:
     method, path = request.get("method"), request.get("path")
     if not isinstance(method, str) or not isinstance(path, str):
         raise ValueError("wanted method and path, or op")
-    op = op_of(method.upper(), path.partition("?")[0]) if op_of is not None else None
+    op: str | None = None
+    if op_of is not None:
+        op = op_of(method.upper(), path.partition("?")[0])
     if op is None:
         raise ValueError(
             f"got {method} {path}, which is not an operation of the service; give op to name one"
@@ -292,24 +312,32 @@ def _attempt(op: str, request: Mapping[str, object], now: Micros) -> Attempt:
     headers = request.get("headers") or {}
     if not isinstance(headers, Mapping):
         raise ValueError("headers: wanted an object")
-    number, call = _count(request, "attempt"), _count(request, "call")
+    attempt, call = _count(request, "attempt"), _count(request, "call")
     provider = _text(request.get("provider")) or _text(body.get("providerId"))
     card = _card(body)
-    bank = body.get("bankPaymentInformation")
     return Attempt(
         op=op,
         now=now,
         source=_text(request.get("source")) or _source(op, path),
         provider=provider or DEFAULT_PROVIDER_ID,
-        attempt=number,
+        attempt=attempt,
         card=card,
         request=body,
         headers={str(name).lower(): str(value) for name, value in headers.items()},
         state=partial(_stored, _state(request.get("state") or {})),
-        subject=card.fingerprint if card is not None else None,
-        bank_account=_text(bank.get("accountNumber")) if isinstance(bank, Mapping) else None,
+        # Of a card payment rules count by the card, unless their key says otherwise.
+        subject=None if card is None else card.fingerprint,
+        bank_account=_bank_account(body),
         call=None if op in UNREQUESTED else call,
     )
+
+
+def _bank_account(body: Mapping[str, object]) -> str | None:
+    """The account number that a body has; None where it has none."""
+    details = body.get("bankPaymentInformation")
+    if not isinstance(details, Mapping):
+        return None
+    return _text(details.get("accountNumber"))
 
 
 def _count(request: Mapping[str, object], key: str) -> int:
@@ -346,12 +374,14 @@ def stored_values(state: Mapping[str, object]) -> dict[str, object]:
             raise ValueError(
                 f"got {excerpt(bare)}, wanted the path of a stored value, such as charge.status"
             )
-        kind, stored_path = known_path(f"state.{bare}").kind, _stored_path(bare)
+        kind = known_path(f"state.{bare}").kind
+        stored_path = _stored_path(bare)
         try:
             if stored_path.endswith(".added"):
                 # Rules count the age of an object from here.
                 values[stored_path] = parse_instant(str(value))
             else:
+                # A value that no test could want is one that is never there.
                 values[stored_path] = kind.wanted(value)
         except ValueError as fault:
             raise ValueError(f"{bare}: {fault}") from None
@@ -371,7 +401,11 @@ def _stored(values: Mapping[str, object], path: str) -> object:
 def _stored_path(path: str) -> str:
     """A path by one of the names that a field may have: rules and the reader of an explanation may
     use another."""
-    return ".".join(ALIASES.get(snake(part), snake(part)) for part in path.split("."))
+    names: list[str] = []
+    for part in path.split("."):
+        name = snake(part)
+        names.append(ALIASES.get(name, name))
+    return ".".join(names)
 
 
 def _camel(value: object) -> object:
@@ -397,6 +431,7 @@ def _card(body: Mapping[str, object]) -> CardNumber | None:
     written = details.get("cardNumber")
     if not isinstance(written, str):
         return None
+    # Spaces and hyphens between digits are those of a payer who types it off the card.
     number = clean(written)
     if number is None or len(number) < _SHORTEST_CARD or not passes_luhn(number):
         return None
@@ -415,4 +450,7 @@ def _source(op: str, path: str) -> str | None:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) else None
+    """A value that is a text; None for any other."""
+    if isinstance(value, str):
+        return value
+    return None

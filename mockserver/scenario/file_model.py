@@ -126,6 +126,7 @@ def _few_unknown(data: dict[object, object], known: Collection[object]) -> dict[
     """The data without the unknown keys that nobody is told of: pydantic words each that it sees,
     and a file may have a million of them."""
     unknown = [key for key in data if key not in known]
+    # One more than is told stays, so that the author hears that more faults follow.
     untold = frozenset(unknown[MOST_FAULTS + 1 :])
     return {key: value for key, value in data.items() if key not in untold}
 

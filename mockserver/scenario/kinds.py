@@ -28,10 +28,12 @@ class Kind:
     is_ordered: bool = True
 
     def read(self, value: object) -> object:
-        """A value of a request as the API reads it; one that it refuses stays as it is, since rules
-        are asked before the body is checked."""
+        """A value of a request as the API reads it."""
         reading = self.reading(value)
-        return value if reading is None else reading
+        if reading is None:
+            # The API refuses it, but rules are asked before the body is checked.
+            return value
+        return reading
 
     def wanted(self, wanted: object) -> object:
         """A test, its operands read in the same way. Raises ``ValueError`` for one that no value
@@ -44,10 +46,11 @@ class Kind:
                     f"got {word}, and {self.words} is neither more nor less than another"
                 )
         of_kind = EQUALITY + ORDER
-        return {
-            word: self._operand(operand) if word in of_kind else operand
-            for word, operand in wanted.items()
-        }
+        operands: dict[str, object] = {}
+        for word, operand in wanted.items():
+            # That of ``contains`` or ``exists`` is no value of the field.
+            operands[word] = self._operand(operand) if word in of_kind else operand
+        return operands
 
     def _operand(self, value: object) -> object:
         """An operand as values of the kind are read. Raises ``ValueError``."""

@@ -32,7 +32,7 @@ from mockserver.scenario.operations import ABOUT_ONE, ALL_OPERATIONS, CONNECTION
 from mockserver.scenario.outcome import ThenMap
 from mockserver.scenario.paths import DAY_OF_CLOCK, check_there, day_reader, known_path
 from mockserver.scenario.placing import Placing
-from mockserver.scenario.problems import MOST_RULES, Positions, Problems, ScenarioRefused
+from mockserver.scenario.problems import MOST_RULES, Path, Positions, Problems, ScenarioRefused
 from mockserver.scenario.provider_outcome import Challenge, decline
 from mockserver.scenario.rule import (
     PLANS,
@@ -79,17 +79,19 @@ def parse(
         model = read_part(ScenarioFile, data, problems)
     raw_rules = data.get("rules")
     rules: list[Rule] = []
-    if isinstance(raw_rules, list) and len(raw_rules) > MOST_RULES and not was_taken:
-        problems.add(("rules",), f"got {len(raw_rules)} rules, wanted at most {MOST_RULES}")
-    elif isinstance(raw_rules, list):
-        rules = _rules(
-            raw_rules,
-            # Rules are read also where the rest is at fault.
-            model or ScenarioFile(version=1),
-            problems,
-            is_shipped=is_shipped,
-            builtin=builtin,
-        )
+    # Rules that are no list are a fault of the model.
+    if isinstance(raw_rules, list):
+        if len(raw_rules) > MOST_RULES and not was_taken:
+            problems.add(("rules",), f"got {len(raw_rules)} rules, wanted at most {MOST_RULES}")
+        else:
+            rules = _rules(
+                raw_rules,
+                # Rules are read also where the rest is at fault.
+                model or ScenarioFile(version=1),
+                problems,
+                is_shipped=is_shipped,
+                builtin=builtin,
+            )
     if model is not None:
         _check(model, problems)
     if model is None or problems.faults:
@@ -100,15 +102,28 @@ def parse(
         said=model,
         clock=_clock_plan(model.clock, data.get("clock")),
         rules=tuple(rules),
-        lines={path: line for path, (line, _) in positions.items() if path[:1] in _CALLED},
+        lines=_lines_of_calls(positions),
         builtin=builtin,
         source=data,
     )
 
 
+def _lines_of_calls(positions: Positions) -> dict[Path, int]:
+    """The lines of set-up and examples, by their paths: those of all other parts are not asked for
+    once the file is read."""
+    lines: dict[Path, int] = {}
+    for path, (line, _) in positions.items():
+        if path[:1] in _CALLED:
+            lines[path] = line
+    return lines
+
+
 def _clock_plan(clock: ClockMap | None, raw_clock: object) -> ClockPlan | None:
-    """How the clock begins and runs; None where the file says nothing but its zone."""
-    if clock is None or (isinstance(raw_clock, dict) and raw_clock.keys() == {"zone"}):
+    """How the clock begins and runs; None where the file says nothing but its zone: that is of its
+    own rules, and the clock is left to other files."""
+    if clock is None:
+        return None
+    if isinstance(raw_clock, dict) and raw_clock.keys() == {"zone"}:
         return None
     usual_rate = FAST if clock.mode is ClockMode.FAST else 1
     return ClockPlan(clock.start, clock.mode, clock.rate or usual_rate)
@@ -139,6 +154,7 @@ def _rules(
         if rule is None:
             continue
         if not is_shipped and not problems.was_taken:
+            # Last, as it needs the operations that remain when the whole rule has its place.
             _check_there(model, rule.operations, here)
         rules.append(rule)
     return rules
@@ -147,7 +163,9 @@ def _rules(
 def _find_faults_of_when(raw_rule: object, problems: Problems) -> None:
     """The faults of ``when`` of a rule whose shape is wrong elsewhere, as its author is to see all
     faults at once."""
-    when = raw_rule.get("when") if isinstance(raw_rule, dict) else None
+    if not isinstance(raw_rule, dict):
+        return
+    when = raw_rule.get("when")
     if isinstance(when, dict):
         below = problems.below("when")
         compile_when(when, below, operations_of(when, below))
@@ -156,7 +174,10 @@ def _find_faults_of_when(raw_rule: object, problems: Problems) -> None:
 def _check_there(model: RuleMap, operations: frozenset[str], problems: Problems) -> None:
     """Find what a rule looks at that is there in none of its operations: it would never fire."""
     for key, wanted in model.when.items():
-        path = f"state.{wanted}" if key == "overlaps" else key
+        path = key
+        if key == "overlaps":
+            # ``overlaps: charge`` looks for another call about the same charge, by its id.
+            path = f"state.{wanted}"
         with problems.at("when", key):
             check_there(path, operations)
     for index, path in enumerate(model.key or ()):
@@ -169,6 +190,7 @@ def later_of(data: Mapping[str, Any]) -> tuple[Later | None, dict[str, str]]:
     is wrong with it, by field. A control call lets it happen at once, in the words of files."""
     problems = Problems("later", {})
     later = None
+    # Raised where there are more faults than anybody is told: those are in ``problems``.
     with suppress(ScenarioRefused):
         later = read_part(Later, {"after": "0s", **data}, problems)
     return later, {problem.path or "Body": problem.message for problem in problems.faults}
@@ -197,8 +219,8 @@ def _check(model: ScenarioFile, problems: Problems) -> None:
     for key, value in model.assumptions.items():
         with problems.at("assumptions", key):
             read_assumption(key, value)
-    clock = model.clock
-    if clock is not None and clock.rate is not None and clock.mode is not ClockMode.FAST:
+    clock = model.clock or ClockMap()
+    if clock.rate is not None and clock.mode is not ClockMode.FAST:
         problems.add(
             ("clock", "rate"), f"got a rate in mode {clock.mode}, allowed in mode fast only"
         )
@@ -218,9 +240,9 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
         if model.type not in CAPABILITIES:
             hint = nearest(model.type, CAPABILITIES) or ", such as dummy"
             here.add(("type",), f"got '{model.type}', wanted a known provider type{hint}")
-        if model.fallback is not None and model.fallback not in {*ids, DEFAULT_PROVIDER_ID}:
-            known = ", ".join([*ids, DEFAULT_PROVIDER_ID])
-            hint = nearest(model.fallback, ids) or f", one of {known}"
+        known_ids = [*ids, DEFAULT_PROVIDER_ID]
+        if model.fallback is not None and model.fallback not in known_ids:
+            hint = nearest(model.fallback, ids) or f", one of {', '.join(known_ids)}"
             here.add(("fallback",), f"got '{model.fallback}', wanted a provider's id{hint}")
         if model.fallback == model.id:
             here.add(("fallback",), "a provider cannot take over from itself")
@@ -231,13 +253,17 @@ def _check_providers(models: list[ProviderMap], problems: Problems) -> None:
 def compile_rule(
     model: RuleMap, raw: object, file: ScenarioFile, problems: Problems, *, builtin: bool
 ) -> Rule | None:
-    """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it."""
+    """A rule of a file from a model of sound shape, or None when ``problems`` got a fault of it.
+    Each part is looked at also when one before it is at fault: its author sees all faults at
+    once."""
     faults_before = len(problems.faults)
     clock = file.clock or ClockMap()
     zone = clock.zone or UTC_ZONE
     operations = operations_of(model.when, problems.below("when"))
-    plan, stage = _plan(model, operations, problems), Stage.ARRIVAL
+    plan = _plan(model, operations, problems)
+    stage = Stage.ARRIVAL
     if plan is not None and len(problems.faults) == faults_before:
+        # Only then: a misspelt ``op`` means no operation, and a second fault would be told of it.
         stage, operations = Placing(model, plan, operations).place(problems)
     when = compile_when(
         model.when,
@@ -248,17 +274,17 @@ def compile_rule(
         zone=zone,
     )
     key = _key(model, stage, operations, problems, zone)
+    # ``nth`` is no field of the model: it is one of the tests of ``when``.
+    counts_calls = model.sequence is not None or "nth" in model.when
+    if model.per is not None and model.limit is None and not counts_calls:
+        problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
+    if len(problems.faults) > faults_before or plan is None:
+        return None
     limit = limit_by_key = None
     if model.limit is not None and model.limit.per is not None:
         limit_by_key = model.limit.times
     elif model.limit is not None:
         limit = model.limit.times
-    # ``nth`` is no field of the model: it is one of the tests of ``when``.
-    has_counters = model.limit is not None or model.sequence is not None or "nth" in model.when
-    if model.per is not None and not has_counters:
-        problems.add(("per",), "per resets nothing here: it needs nth, a sequence or a limit")
-    if len(problems.faults) > faults_before or plan is None:
-        return None
     line, _ = problems.place()
     return Rule(
         id=model.id,
@@ -328,22 +354,24 @@ def _plan(model: RuleMap, operations: frozenset[str], problems: Problems) -> Pla
     if isinstance(model.chance, ChanceOne):
         return Chance.of([model.chance.then.outcome], [model.chance.p], Decimal(1))
     weighted = model.chance or []
+    outcomes = tuple(choice.then.outcome for choice in weighted)
     weights = [choice.weight for choice in weighted]
-    all_weights = sum(weights, Decimal(0))
-    return Chance.of((choice.then.outcome for choice in weighted), weights, all_weights)
+    return Chance.of(outcomes, weights, sum(weights, Decimal(0)))
 
 
 def _outcomes_of(model: ThenMap, operations: frozenset[str], problems: Problems) -> Plan | None:
     """What ``then`` makes happen: its outcome, or the one that the request names."""
     if model.outcome_from is None:
         return Always((model.outcome,))
+    path = model.outcome_from
     named = None
     with problems.at("outcome_from"):
-        if model != ThenMap(outcome_from=model.outcome_from):
+        if model != ThenMap(outcome_from=path):
             raise ValueError(
                 "outcome_from names the whole outcome: it cannot be combined with anything else"
             )
-        if not model.outcome_from.startswith(("request.", "header.")):
-            raise ValueError(f"got '{model.outcome_from}', wanted request.<path> or header.<name>")
-        named = Named(model.outcome_from, known_path(model.outcome_from, operations).read)
+        # What is stored, or who pays, is no word of the client's.
+        if not path.startswith(("request.", "header.")):
+            raise ValueError(f"got '{path}', wanted request.<path> or header.<name>")
+        named = Named(path, known_path(path, operations).read)
     return named

@@ -144,12 +144,12 @@ class Placing:
         for key in model.when:
             if key != "nth":
                 yield ("when",), f"got {key}, and {unknown}: only nth can be tested"
-        for word in ("key", "per", "for_", "expect"):
-            if getattr(model, word) is not None:
-                name = word.rstrip("_")
+        unneeded = {"key": model.key, "per": model.per, "for": model.for_, "expect": model.expect}
+        for word, value in unneeded.items():
+            if value is not None:
                 yield (
                     (),
-                    f"{name} has no meaning at: connect: no request and no sandbox time is known",
+                    f"{word} has no meaning at: connect: no request and no sandbox time is known",
                 )
         if model.limit is None or model.limit.per is not None:
             yield (

@@ -16,7 +16,7 @@ from decimal import Decimal
 from enum import StrEnum
 from itertools import accumulate
 from re import escape
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
@@ -129,8 +129,10 @@ class Expectation:
     def prepare(cls, data: Mapping[str, object]) -> Mapping[str, object]:
         """What may happen a number of times at most need not happen: ``max: 3`` alone means 0 to 3,
         not 1 to 3."""
-        data = {key: value for key, value in data.items() if value is not None}
-        return {"min": 0, **data} if "max" in data else data
+        said = {key: value for key, value in data.items() if value is not None}
+        if "max" in said:
+            said.setdefault("min", 0)
+        return said
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most < self.least:
@@ -151,8 +153,9 @@ class Expectation:
         """What is wrong with that many hits, in words."""
         if self.hold(hits):
             return None
-        bound = f"at least {self.least}" if hits < self.least else f"at most {self.most}"
-        return f"expected {bound}, fired {hits} times"
+        if hits < self.least:
+            return f"expected at least {self.least}, fired {hits} times"
+        return f"expected at most {self.most}, fired {hits} times"
 
 
 ALL = "all"
@@ -177,10 +180,17 @@ class ChanceWeighted:
     then: OutcomeMap
 
 
+def _chance_kind(value: object) -> str:
+    """Which of the two a file means, by its shape: else its faults would be told of both."""
+    if isinstance(value, list):
+        return "<weighted>"
+    return "<one>"
+
+
 ChanceWord = Annotated[
     Annotated[ChanceOne, Tag("<one>")]
     | Annotated[list[ChanceWeighted], Field(min_length=1), Tag("<weighted>")],
-    Discriminator(lambda value: "<weighted>" if isinstance(value, list) else "<one>"),
+    Discriminator(_chance_kind),
 ]
 
 
@@ -231,7 +241,7 @@ class RuleMap:
 
     id: Id
     description: Text | None = None
-    when: dict[str, Any] = field(default_factory=dict)
+    when: dict[str, object] = field(default_factory=dict)
     key: KeyWord | None = None
     then: ThenMap | None = None
     sequence: Annotated[list[StepMap], Field(min_length=1, max_length=10_000)] | None = None
@@ -288,9 +298,10 @@ class Rule:
         """What it takes to make it fire, in words, for those under whose scenario nothing has."""
         when = self.when
         conditions = [str(test) for test in when.tests]
-        if not conditions:
-            is_any = len(self.operations) > _MOST_NAMED
-            conditions.append("any call" if is_any else " or ".join(sorted(self.operations)))
+        if not conditions and len(self.operations) > _MOST_NAMED:
+            conditions.append("any call")
+        elif not conditions:
+            conditions.append(" or ".join(sorted(self.operations)))
         if when.nth is not None:
             conditions.append(str(when.nth))
         if when.idle is not None:
@@ -306,9 +317,10 @@ class Rule:
         if isinstance(self.plan, Sequence | Chance):
             return True
         if isinstance(self.plan, Always) and self.plan.outcomes[0].replay:
+            # The first answer of a key is looked for by it.
             return True
-        when = self.when
-        return when.nth is not None or when.idle is not None or self.limit_by_key is not None
+        has_test_of_key = self.when.nth is not None or self.when.idle is not None
+        return has_test_of_key or self.limit_by_key is not None
 
     def period(self, now: Micros) -> int:
         """The number of the period in which counters of ``per`` count; those of whole days begin at

@@ -50,6 +50,13 @@ Certificate = StrEnum("Certificate", "EXPIRED WRONG_NAME UNTRUSTED_CHAIN")
 """What is wrong with the certificate of the TLS port."""
 
 
+def _version_text(value: object) -> object:
+    """YAML reads 1.2 without quotes as a number."""
+    if isinstance(value, Decimal):
+        return str(value)
+    return value
+
+
 @file_model
 class TlsMap:
     """What is wrong with the TLS port of the server: files given with ``--scenario`` say it, as no
@@ -60,10 +67,7 @@ class TlsMap:
     hang: Literal["handshake"] | None = None
     min_version: Annotated[
         Literal["1.2", "1.3"] | None,
-        BeforeValidator(
-            lambda value: str(value) if isinstance(value, Decimal) else value,
-            Literal["1.2", "1.3"] | float | None,
-        ),
+        BeforeValidator(_version_text, Literal["1.2", "1.3"] | float | None),
     ] = None
 
     def __post_init__(self) -> None:
@@ -74,8 +78,12 @@ class TlsMap:
 
     @property
     def words(self) -> str:
-        values = {key.name: getattr(self, key.name) for key in fields(self)}
-        return ", ".join(f"{name}: {value}" for name, value in values.items() if value is not None)
+        words: list[str] = []
+        for key in fields(self):
+            value = getattr(self, key.name)
+            if value is not None:
+                words.append(f"{key.name}: {value}")
+        return ", ".join(words)
 
 
 @file_model
@@ -108,8 +116,8 @@ class ReplyMap:
     """What the answer must hold: named members of the body, exactly; others are not looked at."""
 
     status: Annotated[int, whole(100, 599)] | None = None
-    body: Any = None
-    headers: dict[str, Any] | None = None
+    body: object = None
+    headers: dict[str, object] | None = None
     fault: Flag = False
 
 
@@ -168,9 +176,9 @@ def _step_kind(value: object) -> str:
     """Which model a step of an example is, by the key that only that one has: else its faults
     would be told four times, once for each model."""
     if isinstance(value, dict):
-        return next(
-            (f"<{kind}>" for kind in ("advance", "wait", "together") if kind in value), "<call>"
-        )
+        for kind in ("advance", "wait", "together"):
+            if kind in value:
+                return f"<{kind}>"
     return "<call>"
 
 
@@ -191,7 +199,7 @@ class ExampleMap:
     calls: Annotated[list[StepWord], Field(min_length=1, max_length=1000)]
 
 
-def _with_names(schema: dict[str, Any]) -> None:
+def _with_names(schema: dict[str, object]) -> None:
     """Let editors offer the names. A function: their file is read when a schema is wanted."""
     schema["enum"] = list(finding_names())
 
@@ -223,7 +231,12 @@ class FindingsMap:
     poll_limit: Annotated[int, whole(1, 1_000)] | None = None
 
 
-_Invariant = Annotated[str, AfterValidator(lambda text: Invariant(text).text)]
+def _invariant_text(text: str) -> str:
+    """The sentence as it was read. Raises ``ValueError`` for one that is not understood."""
+    return Invariant(text).text
+
+
+_Invariant = Annotated[str, AfterValidator(_invariant_text)]
 """A sentence about the money that must hold when a run has ended."""
 
 
@@ -245,11 +258,11 @@ class ScenarioFile:
     seed: Annotated[int, whole(0, 2**63 - 1)] | None = None
     draws: RandomScope = RandomScope.SANDBOX
     clock: ClockMap | None = None
-    assumptions: dict[str, Any] = field(default_factory=dict)
+    assumptions: dict[str, object] = field(default_factory=dict)
     providers: Annotated[list[ProviderMap], Field(max_length=1000)] = field(default_factory=list)
     setup: Annotated[list[CallMap], Field(max_length=1000)] = field(default_factory=list)
     # Plain data here: rules are read one by one, so that a fault of one hides none of another.
-    rules: Annotated[list[Any], Field(max_length=10_000)] = field(default_factory=list)
+    rules: Annotated[list[object], Field(max_length=10_000)] = field(default_factory=list)
     findings: FindingsMap | None = None
     tls: TlsMap | None = None
     money: Annotated[list[_Invariant], Field(max_length=1000)] = field(default_factory=list)

@@ -14,7 +14,7 @@ from dataclasses import fields, replace
 from decimal import Decimal
 from itertools import islice
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from mockserver.domain.clock import DAY, iso
 from mockserver.domain.money import CURRENCIES
@@ -40,9 +40,14 @@ _MOST_NAMED = 4
 
 _Tests: TypeAlias = Mapping[str, FieldTest]
 
-_Bound: TypeAlias = tuple[Decimal, int]
-"""A number, and 1 or -1 where the number itself lies beyond the bound: ``gt: 5`` is just above it.
-Tuples compare as bounds do."""
+
+class _Bound(NamedTuple):
+    """A bound of a test; ``beyond`` is 1 or -1 where the number itself does not pass: ``gt: 5``
+    lies just above 5. Tuples compare as bounds do."""
+
+    number: Decimal
+    beyond: int = 0
+
 
 _ENDLESS = Decimal("inf")
 _LEAST: Mapping[str, int] = {"gt": 1, "above": 1, "gte": 0}
@@ -87,8 +92,10 @@ def warnings(scenario: Scenario) -> list[Warned]:
         if first.rule.stage is not later.rule.stage or _are_apart(first.tests, later.tests):
             continue
         words = _shadowed(first, later)
+        if words is None:
+            continue
         # A rule that never fires shadows none; one that is warned of already has its warning.
-        if words is not None and not by_rule.keys() & {first.rule.id, later.rule.id}:
+        if first.rule.id not in by_rule and later.rule.id not in by_rule:
             by_rule[later.rule.id] = Warned(later.rule, words)
     return list(by_rule.values())
 
@@ -133,7 +140,11 @@ def _pairs(rules: tuple[Rule, ...]) -> Iterator[tuple[_Seen, _Seen]]:
 def _are_apart(own: _Tests, others: _Tests) -> bool:
     """Whether nothing passes the tests of both rules, as far as that can be known. It rules out
     most pairs at little cost."""
-    return any(_excludes(test, others[path]) for path, test in own.items() if path in others)
+    for path, test in own.items():
+        other = others.get(path)
+        if other is not None and _excludes(test, other):
+            return True
+    return False
 
 
 def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
@@ -154,10 +165,11 @@ def _alone(scenario: Scenario, rule: Rule) -> Iterator[str]:
 
 
 def _of_no_value(test: FieldTest) -> Iterator[str]:
-    """Its bounds exclude each other; calls are counted from 1."""
+    """Its bounds exclude each other."""
     operands = test.operands
     if test.path in _COUNTED:
-        operands = {"gte": 1, **operands}
+        # Calls are counted from 1.
+        operands = {"gte": Decimal(1), **operands}
     lowest, highest = _range(operands)
     if lowest > highest:
         yield f"never fires: no value passes its test of {test.path}"
@@ -165,7 +177,9 @@ def _of_no_value(test: FieldTest) -> Iterator[str]:
 
 def _of_no_source(rule: Rule, test: FieldTest) -> Iterator[str]:
     """What acts on a charge has the source ``charge``, whatever the charge was made of."""
-    if test.path == "source" and rule.operations <= _AFTERWARDS and not test.holds("charge"):
+    if test.path != "source" or test.holds("charge"):
+        return
+    if rule.operations <= _AFTERWARDS:
         yield (
             f"never fires: {_named(rule.operations)} acts on a charge that exists already, "
             "whatever its source"
@@ -196,9 +210,10 @@ def _of_no_effect(rule: Rule) -> Iterator[str]:
 
 
 def _of_no_time(scenario: Scenario, rule: Rule) -> Iterator[str]:
-    """Its time is over when the file's clock starts; one of each day never is."""
+    """Its time is over when the file's clock starts."""
     window, clock = rule.when.window, scenario.clock
-    if window is None or window.daily or window.end is None:
+    if window is None or window.end is None or window.daily:
+        # Without an end, or with one of each day, it is never over.
         return
     if clock is None or clock.start is None:
         return
@@ -210,9 +225,9 @@ def _of_no_time(scenario: Scenario, rule: Rule) -> Iterator[str]:
 
 
 def _of_too_few(rule: Rule) -> Iterator[str]:
-    """It is expected more often than its limit lets it fire; a limit for each key says nothing of
-    all."""
+    """It is expected more often than its limit lets it fire."""
     if rule.expect is None or rule.limit is None or rule.per is not None:
+        # A limit for each key is another field, and one for each period says nothing of all.
         return
     least = rule.expect.least
     if least > rule.limit:
@@ -226,11 +241,12 @@ def _not_there_yet(test: FieldTest, operations: frozenset[str]) -> Iterator[str]
     """Whether a test wants something of an object that the operations make: rules are asked before
     that is there."""
     group, _, rest = test.path.partition(".")
-    kind = snake(rest.partition(".")[0])
     if group != "state" or test.holds(None):
         return
-    made_by = _MADE_BY[kind]
-    if not any(kind in STATE[op] for op in operations - made_by):
+    kind = snake(rest.partition(".")[0])
+    others = operations - _MADE_BY[kind]
+    is_there = any(kind in STATE[op] for op in others)
+    if not is_there:
         words = f"no {kind.replace('_', ' ')} exists yet, so {test.path} has no value"
         yield f"never fires: in {_named(operations)} {words}"
 
@@ -241,16 +257,17 @@ def _in_small_letters(test: FieldTest) -> Iterator[str]:
     if not test.path.endswith(".currency"):
         return
     for wanted in test.equals or ():
-        if not isinstance(wanted, str) or wanted.upper() not in CURRENCIES:
+        if not isinstance(wanted, str):
             continue
-        if wanted == wanted.upper():
+        code = wanted.upper()
+        if code not in CURRENCIES or wanted == code:
             continue
         if test.path.startswith("state."):
-            yield f"never fires: a stored currency is written {wanted.upper()}, not {wanted}"
+            yield f"never fires: a stored currency is written {code}, not {wanted}"
         else:
             yield (
                 f"fires only for clients that write '{wanted}': texts are compared letter by "
-                f"letter, and most write {wanted.upper()}"
+                f"letter, and most write {code}"
             )
 
 
@@ -260,24 +277,27 @@ def _without_effect(outcome: Outcome) -> str | None:
     fault, webhook = outcome.transport, outcome.webhook
     if fault is not None and fault.kind is FaultKind.DELAY and not fault.delay:
         return "transport"
-    if webhook is not None:
-        if webhook.copies == 1:
-            # There is nothing between a single one.
-            webhook = replace(webhook, gap=0)
-        if webhook == WebhookPlan():
-            return "webhook"
+    if webhook is not None and webhook.copies == 1:
+        # There is nothing between a single one.
+        webhook = replace(webhook, gap=0)
+    if webhook == WebhookPlan():
+        return "webhook"
     if outcome.batch == BatchScript():
         return "batch"
     return None
 
 
 def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
-    """The tightest bounds of a test, which may have several. Each is a number and 0, or 1 or -1
-    where the number itself does not pass: so ``gt: 5`` compares as more than ``gte: 5``."""
+    """The tightest bounds of a test, which may have several."""
     low, high = operands.get("between", (-_ENDLESS, _ENDLESS))
-    least = [(operands[word], over) for word, over in _LEAST.items() if word in operands]
-    most = [(operands[word], under) for word, under in _MOST.items() if word in operands]
-    return max([(low, 0), *least]), min([(high, 0), *most])
+    lowest, highest = _Bound(low), _Bound(high)
+    for word, beyond in _LEAST.items():
+        if word in operands:
+            lowest = max(lowest, _Bound(operands[word], beyond))
+    for word, beyond in _MOST.items():
+        if word in operands:
+            highest = min(highest, _Bound(operands[word], beyond))
+    return lowest, highest
 
 
 def _shadowed(first: _Seen, later: _Seen) -> str | None:
@@ -286,19 +306,26 @@ def _shadowed(first: _Seen, later: _Seen) -> str | None:
     both = rule.operations & other.operations
     if not both:
         return None
-    if _is_within(other.when.window, rule.when.window) and _all_imply(later.tests, first.tests):
-        where = "" if both == other.operations else f" in {_named(both)}"
-        return f"never fires{where}: {_decides(first)}"
+    is_within = _is_within(other.when.window, rule.when.window)
+    if is_within and _all_imply(later.tests, first.tests):
+        if both == other.operations:
+            return f"never fires: {_decides(first)}"
+        return f"never fires in {_named(both)}: {_decides(first)}"
     # Who says only how webhooks go, and says more of the same calls in a later rule, takes both to
     # happen; but the first rule that matches decides.
-    if first.quiet and rule.when.window is None and not later.levels <= _QUIET:
+    later_says_more = not later.levels <= _QUIET
+    if first.quiet and later_says_more and rule.when.window is None:
         return f"is not asked wherever both match: {_decides(first)}"
     return None
 
 
 def _all_imply(tests: _Tests, wanted: _Tests) -> bool:
     """Whether whatever passes some tests passes all that are wanted."""
-    return all(path in tests and _implies(tests[path], test) for path, test in wanted.items())
+    for path, wanted_test in wanted.items():
+        test = tests.get(path)
+        if test is None or not _implies(test, wanted_test):
+            return False
+    return True
 
 
 def _decides(first: _Seen) -> str:
@@ -312,8 +339,9 @@ def _decides(first: _Seen) -> str:
 def _always_decides(rule: Rule) -> bool:
     """Whether every call that meets the tests of a rule, within its time, ends there: none is left
     to later rules because the rule waits, is spent, or does not strike."""
-    bounds = (rule.when.nth, rule.when.idle, rule.limit, rule.limit_by_key, rule.lives)
-    if rule.only_slows or any(bound is not None for bound in bounds):
+    waits = rule.when.nth is not None or rule.when.idle is not None
+    ends = any(bound is not None for bound in (rule.limit, rule.limit_by_key, rule.lives))
+    if waits or ends or rule.only_slows:
         return False
     match rule.plan:
         case Always():
@@ -321,8 +349,10 @@ def _always_decides(rule: Rule) -> bool:
         case Sequence():
             return rule.plan.at_end is not AtEnd.PASS
         case Chance():
+            # Weights always strike one; a probability may be 1.
             return rule.plan.thresholds[-1] >= 1 << DRAW_BITS
         case Named():
+            # A request that names no outcome is left to later rules.
             return False
 
 
@@ -343,11 +373,15 @@ def _is_within(own: Window | None, wanted: Window | None) -> bool:
     known."""
     if wanted is None or own == wanted:
         return True
-    if own is None or not own.daily or own.for_ is not None or _FRAME(own) != _FRAME(wanted):
+    if own is None or not own.daily or own.for_ is not None:
+        # Where a length of time begins, or an instant lies among days, is not looked at.
+        return False
+    if _FRAME(own) != _FRAME(wanted):
         return False
     # Times of day of the same days and zone. Neither goes over midnight: the start comes first.
     start, end = own.start or 0, own.end or DAY
-    return (wanted.start or 0) <= start < end <= (wanted.end or DAY)
+    wanted_start, wanted_end = wanted.start or 0, wanted.end or DAY
+    return wanted_start <= start < end <= wanted_end
 
 
 def _follows(operands: Mapping[str, Any], word: str, wanted: Any) -> bool:
@@ -369,7 +403,8 @@ def _excludes(test: FieldTest, other: FieldTest) -> bool:
     """Whether no value passes both tests of a field, as far as that can be known."""
     if test.equals is not None and other.equals is not None:
         return test.equals.isdisjoint(other.equals)
-    if not (_ORDER.isdisjoint(test.operands) or _ORDER.isdisjoint(other.operands)):
+    have_bounds = not (_ORDER.isdisjoint(test.operands) or _ORDER.isdisjoint(other.operands))
+    if have_bounds:
         low, high = _range(test.operands)
         other_low, other_high = _range(other.operands)
         if max(low, other_low) > min(high, other_high):
@@ -383,12 +418,17 @@ def _excludes(test: FieldTest, other: FieldTest) -> bool:
 
 def _levels(outcome: Outcome) -> set[str]:
     """The levels of an operation's life of which an outcome says anything."""
-    names = [level.name for level in fields(outcome)]
-    return {name for name in names if getattr(outcome, name) != getattr(NOTHING, name)}
+    levels: set[str] = set()
+    for level in fields(outcome):
+        if getattr(outcome, level.name) != getattr(NOTHING, level.name):
+            levels.add(level.name)
+    return levels
 
 
 def _named(operations: frozenset[str]) -> str:
     """Some operations as a warning names them: of many the first."""
     names = sorted(operations)
     words = ", ".join(names[:_MOST_NAMED])
-    return f"{words} ..." if len(names) > _MOST_NAMED else words
+    if len(names) > _MOST_NAMED:
+        words += " ..."
+    return words

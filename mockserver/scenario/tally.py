@@ -123,17 +123,19 @@ class CountedRule:
         rule, first = self.rule, self.tally.first
         if rule.limit is not None and self.fired >= rule.limit:
             return Difference("limit", f"fewer than {rule.limit} firings", self.fired)
-        if rule.lives is not None and first is not None and self.now >= first + rule.lives:
-            return Difference(
-                "for", "a call while the rule is alive", Words("a call after its time")
-            )
-        return None
+        if rule.lives is None or first is None:
+            # The time of a rule begins when it first fires.
+            return None
+        if self.now < first + rule.lives:
+            return None
+        return Difference("for", "a call while the rule is alive", Words("a call after its time"))
 
     @property
     def unmet(self) -> str | None:
         """What was expected of it and has not come, in words."""
         plan, exhausted = self.rule.plan, self.tally.exhausted
         if isinstance(plan, Sequence) and plan.at_end is AtEnd.FAIL and exhausted:
+            # Told before ``expect``, which counts firings: those calls were none.
             return f"its sequence of {plan.ends[-1]} was used up, and {exhausted} more calls came"
         if self.rule.expect is None:
             return None
@@ -154,7 +156,8 @@ class CountedCall(CountedRule):
         """How often its key was met, this call included. When that was is kept only for ``idle``:
         there may be a key for every call."""
         is_timed = self.rule.when.idle is not None
-        return Times(self.before.seen + 1, self.before.fired, self.now if is_timed else None)
+        last = self.now if is_timed else None
+        return Times(self.before.seen + 1, self.before.fired, last)
 
     @property
     def drawn_by(self) -> str:
@@ -168,7 +171,10 @@ class CountedCall(CountedRule):
     @property
     def salt(self) -> str:
         """What parts its draws from those of every other call of the rule, once it is counted."""
-        number = self.tally.calls if self.key is None else self.times.seen
+        number = self.times.seen
+        if self.key is None:
+            # Nothing is counted by key: all calls of the rule are one series.
+            number = self.tally.calls
         return f"{self.rule.id}|{self.drawn_by}|{number}"
 
     @property

@@ -193,7 +193,7 @@ def _path(text: str) -> str:
 
 
 EditPath = Annotated[Text, AfterValidator(_path)]
-Edit = Annotated[dict[EditPath, Any], Field(min_length=1, max_length=100)]
+Edit = Annotated[dict[EditPath, object], Field(min_length=1, max_length=100)]
 Omit = Annotated[tuple[EditPath, ...], Field(min_length=1, max_length=100)]
 
 Headers = dict[
@@ -211,7 +211,7 @@ class Transport:
 
     at: At
     status: Annotated[int, whole(200, 599)] | None = None
-    body: Any = OURS
+    body: object = OURS
     headers: Headers | None = None
     retry_after: Pause | None = None
     edit: Edit | None = None
@@ -335,6 +335,7 @@ class Transport:
             return False
         if isinstance(self.body, ErrorBody):
             return True
+        # An error object of the scenario's own has a code; the page of a proxy tells nothing.
         return isinstance(self.body, Mapping) and "code" in self.body
 
     @property
