@@ -26,8 +26,9 @@ from mockserver.web.control.books import BooksQuery, money_shown, under_way
 from mockserver.web.control.call import ControlCall, ControlRoute
 from mockserver.web.control.clock import within_longest
 from mockserver.web.control.entry_facts import status_of
-from mockserver.web.control.findings import end_story, findings_since, timeline
+from mockserver.web.control.findings import end_story, findings_since
 from mockserver.web.control.scenarios import reports_of
+from mockserver.web.control.text_report import timeline
 from mockserver.web.runner import for_each
 from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.field_types import Duration, Switch
