@@ -7,7 +7,7 @@ one list and one search serve all kinds, and a kind that has no amount simply sh
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import contains, eq
-from typing import Annotated, Any, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -31,7 +31,7 @@ from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, miss
 from mockserver.web.control.journal import states_of
 from mockserver.web.control.journal_search import Word, amount_in, words_of
 from mockserver.web.control.raised import raised
-from mockserver.web.operations.route import OperationCall, Route
+from mockserver.web.operations.route import AnyRoute, OperationCall
 from mockserver.web.request import Reply
 from mockserver.web.runner import Runner
 from mockserver.web.watching import SENT_BY
@@ -92,7 +92,7 @@ _LABELS = ("reference", "title", "name", "description", "url", "email")
 
 T = TypeVar("T")
 
-_READ_ROUTES: Mapping[str, Route[Any, Any]] = {
+_READ_ROUTES: Mapping[str, AnyRoute] = {
     row.op.removesuffix(".get"): row
     for row in routes.ROUTES
     if row.method == "GET" and row.op.endswith(".get")
@@ -279,7 +279,7 @@ def _change_reply(sandbox: Sandbox, change: Change, profile: WireProfile) -> dic
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **states)
 
 
-def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
+def _answer_of(sandbox: Sandbox, route: AnyRoute, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it,
     so that looking at an object changes nothing of a test."""
     # Such a read has neither a body nor a query.
