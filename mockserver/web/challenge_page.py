@@ -62,7 +62,10 @@ def answer(call: PageCall) -> Reply:
         return _challenge_html(sandbox, challenged)
     if reply.status is None or reply.status >= 400:
         return _challenge_html(sandbox, challenged, fault="Choose one of the three answers.")
-    back = return_address(sandbox, challenged) if isinstance(challenged, Charge) else None
+    back = None
+    if isinstance(challenged, Charge):
+        back = return_address(sandbox, challenged)
+    # A token has no shop to go back to: its script waits in the page around this one.
     return redirect(back or sandbox.page(three_ds.page(challenged)))
 
 
@@ -111,20 +114,28 @@ def _challenge_html(
 def _values_of_charge(sandbox: Sandbox, charge: Charge) -> dict[str, Any]:
     """What the template shows of the challenge of a charge."""
     title, text = OUTCOMES[charge.status]
-    link = sandbox.payment_links.get(charge.payment_link_id or "")
+    card = reason = None
+    if charge.instrument.card is not None:
+        card = paid_with(charge.instrument)
+    if charge.status is ChargeState.FAILED:
+        reason = failure_of(charge)
     back = return_address(sandbox, charge)
+    # The payer may be redirected to one and then to the other.
+    reaches = [back]
+    link = sandbox.payment_links.get(charge.payment_link_id or "")
+    if link is not None:
+        reaches.append(web_address(link.redirect_url))
     return {
         "charge": charge,
-        "card": paid_with(charge.instrument) if charge.instrument.card else None,
+        "card": card,
         "waits": charge.status is ChargeState.PENDING_CHECKOUT,
         "title": title,
         "text": text,
         "answer": _answer_of(charge),
         "status": profile_of(sandbox.assumed).status[charge.status],
-        "reason": failure_of(charge) if charge.status is ChargeState.FAILED else None,
+        "reason": reason,
         "back": back,
-        # The payer may be redirected to one and then to the other.
-        "reaches": [back, web_address(link.redirect_url) if link else None],
+        "reaches": reaches,
     }
 
 
@@ -146,5 +157,8 @@ def _answer_of(charge: Charge) -> ChallengeAnswer:
     """What the payer answered: a charge does not keep it, but what became of it shows it."""
     if charge.status is not ChargeState.FAILED:
         return ChallengeAnswer.PASS
-    code = charge.failed_attempts[-1].error_code if charge.failed_attempts else None
-    return ChallengeAnswer.CANCEL if code == Code.CUSTOMER_CANCELLATION else ChallengeAnswer.FAIL
+    if charge.failed_attempts:
+        newest = charge.failed_attempts[-1]
+        if newest.error_code == Code.CUSTOMER_CANCELLATION:
+            return ChallengeAnswer.CANCEL
+    return ChallengeAnswer.FAIL

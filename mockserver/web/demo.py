@@ -7,8 +7,9 @@ with the secret key through the ordinary operations, follows a 3-D Secure challe
 payer back. ``?key=`` names the public key.
 """
 
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import cast
 from urllib.parse import urlencode
 
 from mockserver.domain.errors import Unauthorised
@@ -67,10 +68,11 @@ def order(call: PageCall) -> Reply:
     reply = carry_out(call, _CHARGE_TOKEN, body, path=_CHARGE_TOKEN.path)
     if reply.status is None or reply.status >= 400:
         return _shop_html(sandbox, refusal_of(reply.body), 402)
-    answer: Any = loads(reply.text())
+    answer = cast(Mapping[str, str], loads(reply.text()))
+    charge_id = answer["chargeId"]
     if answer["status"] == ChargeState.PENDING_CHECKOUT:
-        return redirect(f"/3ds/{answer['chargeId']}")
-    return redirect(_thanks_address(sandbox, chargeId=answer["chargeId"]))
+        return redirect(f"/3ds/{charge_id}")
+    return redirect(_thanks_address(sandbox, chargeId=charge_id))
 
 
 def challenge_ended(call: PageCall) -> Reply:

@@ -68,8 +68,12 @@ class Directory:
         self._real_clock = real_clock
         quota = JournalQuota(settings.journal_memory)
         self.sandboxes = Sandboxes(
-            lambda: self.config, on_open, settings.keys, quota, settings.most_sandboxes
+            self._config_now, on_open, settings.keys, quota, settings.most_sandboxes
         )
+
+    def _config_now(self) -> SandboxConfig:
+        """The config of a sandbox that opens now: files that are read again change it."""
+        return self.config
 
     def config_of(self, scenarios: Sequence[Scenario]) -> SandboxConfig:
         """The config of the server under some scenarios. Raises ``Invalid`` (90)."""
@@ -99,10 +103,12 @@ class Directory:
         """Read the scenario files again, in a thread, and put them in force; once at a time. Bad
         ones leave the old rules in force; ``ready_problems`` say why."""
         before = self.config
+
+        def read_files() -> SandboxConfig:
+            return _prepared(self.config_of(self.reader.load()))
+
         try:
-            self.config = await asyncio.to_thread(
-                lambda: _prepared(self.config_of(self.reader.load()))
-            )
+            self.config = await asyncio.to_thread(read_files)
         except (ScenarioRefused, Refused) as refused:
             self.ready_problems[:] = str(refused).splitlines()
             return
@@ -147,9 +153,11 @@ class Directory:
         can have, and for a clock that a used sandbox does not have already; then nothing has
         changed.
         """
-        known = (*self.config.scenarios, *sandbox.config.scenarios)
         scenarios = [scenario for scenario in config.scenarios if not scenario.builtin]
-        _check_no_connections([scenario for scenario in scenarios if scenario not in known])
+        known = (*self.config.scenarios, *sandbox.config.scenarios)
+        # One of the server's files may say so, and comes back when a client adds another.
+        brought = [scenario for scenario in scenarios if scenario not in known]
+        _check_no_connections(brought)
         keeps_journal = sandbox.journal.last > 0 and not _begins_otherwise(config, sandbox.config)
         if sandbox.is_untouched() and not keeps_journal:
             real = self._real_clock()
@@ -190,8 +198,10 @@ class Directory:
             return self.of_public_key(public_key)
         except Unauthorised:
             # It opens nothing. Whether a secret key beside it does, the sandbox of that one says.
-            secret = self.sandboxes.get(headers.get("x-secretkey"))
-            assumed = self.config.assumed if secret is None else secret.assumed
+            of_secret_key = self.sandboxes.get(headers.get("x-secretkey"))
+            assumed = self.config.assumed
+            if of_secret_key is not None:
+                assumed = of_secret_key.assumed
             if "x-secretkey" in headers and assumed["keys.both"] == "either":
                 return self.of_secret_key(headers)
             raise
@@ -259,10 +269,12 @@ class Directory:
         keys = await sandboxes.storage.fetch_with_page(object_id)
         if public_key is not None:
             for key in sandboxes.keys_of({"x-publickey": public_key}):
-                if key in sandboxes.in_memory:
-                    named = sandboxes.get(key)
-                    has_object = named is not None and object_id in table_of(named)
-                    return named if has_object else None
+                if key not in sandboxes.in_memory:
+                    continue
+                named = sandboxes.get(key)
+                if named is not None and object_id in table_of(named):
+                    return named
+                return None
             return None
         copy = None
         # What a store does not know by now is in memory.
@@ -272,7 +284,9 @@ class Directory:
                 if not sandbox.is_copy:
                     return sandbox
                 copy = copy or sandbox
-        return copy if copy is None or sandboxes.is_live(copy) else None
+        if copy is None or not sandboxes.is_live(copy):
+            return None
+        return copy
 
 
 def _prepared(config: SandboxConfig) -> SandboxConfig:
@@ -361,10 +375,8 @@ def _check_no_cuts(scenarios: Iterable[Scenario]) -> None:
             raise invalid({"Tls": f"got {scenario.said.tls.words}, allowed: none; {why}"})
         for rule in scenario.rules:
             for outcome in rule.plan.outcomes:
-                if outcome.transport is not None and outcome.transport.cuts:
-                    got = (
-                        f"rule '{rule.id}' ({rule.file}:{rule.line}): got {outcome.transport.words}"
-                    )
-                    raise invalid(
-                        {"Rules": f"{got}, allowed: {', '.join(WITHOUT_CONNECTION)}, {but}; {why}"}
-                    )
+                fault = outcome.transport
+                if fault is not None and fault.cuts:
+                    got = f"rule '{rule.id}' ({rule.file}:{rule.line}): got {fault.words}"
+                    allowed = f"allowed: {', '.join(WITHOUT_CONNECTION)}, {but}"
+                    raise invalid({"Rules": f"{got}, {allowed}; {why}"})

@@ -115,8 +115,9 @@ async def passed(
         # A reset lets go of everything.
         return is_over() or world.sandboxes.present(sandbox) is not sandbox
 
-    while not (may_go_on() or world.runner.stopping or leaving.done()):
+    while not may_go_on():
         left = end - loop.time()
-        if left <= 0:
+        nobody_waits = world.runner.stopping or leaving.done()
+        if nobody_waits or left <= 0:
             return
         await world.runner.activity.wait(sandbox.key, round(left * SECOND), may_go_on, leaving)

@@ -81,8 +81,9 @@ class _View:
 
     def address(self, **query: str) -> str:
         """The address of this view, by which Back and a reload come to it again."""
-        begun = {"view": self.key} if self.key else {}
-        return self.sandbox.page(payment_links.page(self.link), **begun, **query)
+        if self.key:
+            query = {"view": self.key, **query}
+        return self.sandbox.page(payment_links.page(self.link), **query)
 
     def charge(self, charge_id: str | None) -> Charge | None:
         """A charge that was made through this link. The address names it, and must not show a payer
@@ -146,8 +147,12 @@ def _page_of_charge(view: _View, charge: Charge) -> Reply:
 
 def _view_that_made(link: PaymentLink, charge: Charge) -> str:
     """The key of the view whose try made a charge, empty when none did."""
-    tries = [key for key, charge_id in link.attempts.items() if charge_id == charge.charge_id]
-    return tries[-1].partition(".")[0] if tries else ""
+    key_of_view = ""
+    for key_of_try, charge_id in link.attempts.items():
+        if charge_id == charge.charge_id:
+            # Later tries have the key of their view, and a number behind it.
+            key_of_view = key_of_try.partition(".")[0]
+    return key_of_view
 
 
 def pay(call: PageCall) -> Reply:
@@ -185,10 +190,13 @@ def _form_of_refused(view: _View, reply: Reply) -> Reply:
     in one sentence where that is about none of them."""
     kind = view.form.get("paymentType") or LinkPaymentType.CARD.value
     errors = faults_of(reply.body) | _faults_of_form(view, kind)
-    fields = set(_CARD_FIELDS) if kind == LinkPaymentType.CARD.value else set()
+    fields: set[str] = set()
+    if kind == LinkPaymentType.CARD.value:
+        fields |= _CARD_FIELDS
     if view.link.amount is None:
         fields.add("Amount")
     if "Attempt" in errors:
+        # No page has given out the key of this try: only a new view has one that counts.
         view.begin()
         view.alert = "This page is out of date. Please pay again."
     elif errors.keys() & fields:
@@ -215,7 +223,9 @@ def _bounds(view: _View) -> Bounds:
     ``amount.maximum``)."""
     assumed, money = view.sandbox.assumed, currency(_currency(view))
     least = assumed["amount.minimum"]
-    return Bounds(money, money.unit if least is None else least, assumed["amount.maximum"])
+    if least is None:
+        least = money.unit
+    return Bounds(money, least, assumed["amount.maximum"])
 
 
 def _currency(view: _View) -> str:
@@ -263,7 +273,9 @@ def away_address(link: PaymentLink, charge: Charge) -> str | None:
     """Where the merchant wants the payer after the payment, the charge's id added; None where the
     link names no address that a browser may be sent to."""
     address = web_address(link.redirect_url)
-    return with_query(address, chargeId=charge.charge_id) if address is not None else None
+    if address is None:
+        return None
+    return with_query(address, chargeId=charge.charge_id)
 
 
 def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
@@ -273,8 +285,12 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
     title, text = OUTCOMES[charge.status]
     if charge.status in COMPLETE and link.confirmation_message:
         text = link.confirmation_message
-    # An address without a key begins another view, which may pay again.
-    new_view = replace(view, key="")
+    away = again = None
+    if used:
+        away = away_address(link, charge)
+        if link.has_room:
+            # An address without a key begins another view, which may pay again.
+            again = replace(view, key="").address()
     return html(
         200,
         "paid.html",
@@ -283,8 +299,8 @@ def _result(view: _View, charge: Charge, *, used: bool) -> Reply:
         title=title,
         text=text,
         paid_with=paid_with(charge.instrument),
-        away=away_address(link, charge) if used else None,
-        again=new_view.address() if used and link.has_room else None,
+        away=away,
+        again=again,
     )
 
 
@@ -292,21 +308,21 @@ def _form(view: _View, chosen: str | None, status: int) -> Reply:
     """The card form with the other ways to pay, or the simulated one of them that was chosen, if
     the link takes it."""
     link = view.link
-    other_kinds = [
-        kind for kind in LinkPaymentType if kind is not LinkPaymentType.CARD and link.takes(kind)
-    ]
+    kinds = [kind for kind in LinkPaymentType if link.takes(kind)]
+    other_kinds = [kind for kind in kinds if kind is not LinkPaymentType.CARD]
     _, key = view.tries()
+    # Number and ccv are never shown again.
+    shown_again = {name: view.form.get(name, "") for name in ("amount", "cardholder", "expiryDate")}
     values: dict[str, Any] = {
         "link": link,
         "currency": _currency(view),
         "action": view.address(),
         "key": key,
-        # Number and ccv are never shown again.
-        "form": {name: view.form.get(name, "") for name in ("amount", "cardholder", "expiryDate")},
+        "form": shown_again,
+        "reaches": [web_address(link.redirect_url)],
         "errors": view.errors,
         "alert": view.alert,
         "notice": view.notice,
-        "reaches": [web_address(link.redirect_url)],
     }
     for kind in other_kinds:
         if kind.value == chosen:
@@ -325,5 +341,7 @@ def _view_of(call: PageCall, key: str) -> _View:
     if call.sandbox is not None:
         link = call.sandbox.payment_links.get(call.path["payment_link_id"])
         if link is not None:
-            return _View(call.sandbox, link, key if _VIEW.fullmatch(key) else "")
+            if _VIEW.fullmatch(key) is None:
+                key = ""
+            return _View(call.sandbox, link, key)
     raise NoSuchPage("No such payment link", "The address names no payment link. Check it.")

@@ -14,13 +14,12 @@ import json
 from functools import lru_cache
 from inspect import getdoc, isfunction
 from pathlib import Path
-from typing import Any
 
 from mockserver.assumptions import Assumed
 from mockserver.domain.reading import camel
 from mockserver.domain.record import read_table, record
 from mockserver.web.operations.charges import charge_wallet
-from mockserver.web.operations.route import Route
+from mockserver.web.operations.route import AnyRoute
 from mockserver.web.routes import ROUTES
 from mockserver.wire.profile import profile_of
 from mockserver.wire.replies import reply_type
@@ -67,13 +66,14 @@ HEADERS: dict[str, str] = {
 
 
 @lru_cache(maxsize=8)
-def document(assumed: Assumed, url: str) -> dict[str, Any]:
+def document(assumed: Assumed, url: str) -> Schema:
     """The document for a set of assumptions and the address of a server. It takes a tenth of a
     second to make, so the newest few are kept. The answer is shared: do not change it."""
-    bodies = [model for row in ROUTES for model in (row.body, row.query) if model is not None]
-    schemas = Schemas(bodies)
+    bodies = [row.body for row in ROUTES if row.body is not None]
+    queries = [row.query for row in ROUTES if row.query is not None]
+    schemas = Schemas([*bodies, *queries])
     schemas.reply("Problem")
-    api: dict[str, Any] = json.loads(_CONSTANT)
+    api: Schema = json.loads(_CONSTANT)
     api["info"]["version"] = INTERFACE
     api["info"]["description"] = f"{_INTRODUCTION}\nProfile: `{assumed.profile.value}`."
     api["servers"] = [{"url": url}]
@@ -84,10 +84,10 @@ def document(assumed: Assumed, url: str) -> dict[str, Any]:
     api["webhooks"] = _webhooks(schemas)
     _word_statuses(schemas, assumed, "Charge", "Transaction")
     # The fields of a query are parameters of its operation already.
-    queries = {row.query.__name__ for row in ROUTES if row.query is not None}
+    query_names = {query.__name__ for query in queries}
     parts = api["components"]
     parts["schemas"] = {
-        name: schema for name, schema in sorted(schemas.named.items()) if name not in queries
+        name: schema for name, schema in sorted(schemas.named.items()) if name not in query_names
     }
     parts["responses"] = {
         status: {"description": text, "content": {JSON: {"schema": PROBLEM}}}
@@ -105,15 +105,17 @@ def _word_statuses(schemas: Schemas, assumed: Assumed, *names: str) -> None:
         schemas.named[name]["properties"]["status"]["enum"] = words
 
 
-def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+def _operation(row: AnyRoute, schemas: Schemas, assumed: Assumed) -> Schema:
     """One operation: what it takes, and what it may answer."""
     # A list is an object that can be called, and has no words of its own.
-    words = getdoc(row.handle) if isfunction(row.handle) else row.summary
+    words: str | None = row.summary
+    if isfunction(row.handle):
+        words = getdoc(row.handle)
     headers = [
         {"name": name, "in": "header", "required": False, "schema": {"type": "string"}}
         for name in row.headers
     ]
-    operation: dict[str, Any] = {
+    operation: Schema = {
         "operationId": _name(row),
         "tags": [_tag(row)],
         "summary": row.summary,
@@ -129,25 +131,28 @@ def _operation(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
     return operation
 
 
-def _security(row: Route[Any, Any], assumed: Assumed) -> list[dict[str, list[str]]]:
+def _security(row: AnyRoute, assumed: Assumed) -> list[dict[str, list[str]]]:
     """The keys that open an operation of browsers, each alone: the public key, and the secret key
     of the shop's server, unless the assumption ``charge.wallet_key`` keeps that from a wallet.
     (All other operations take the secret key, as ``openapi.json`` says of the whole API.)"""
     public, secret = {"publicKey": list[str]()}, {"secretKey": list[str]()}
-    is_public_alone = row.handle is charge_wallet and assumed["charge.wallet_key"] == "public_key"
-    return [public] if is_public_alone else [public, secret]
+    if row.handle is charge_wallet and assumed["charge.wallet_key"] == "public_key":
+        return [public]
+    return [public, secret]
 
 
-def _responses(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict[str, Any]:
+def _responses(row: AnyRoute, schemas: Schemas, assumed: Assumed) -> Schema:
     """The answers of an operation: the one that it gives when all goes well, the refusals that it
     may give by itself, and anything else, as scenarios answer what they like."""
-    success: dict[str, Any] = {"description": "Created" if row.creates else "Done"}
+    status, description = 200, "Done"
+    if row.creates:
+        status, description = assumed["response.created_status"], "Created"
+    success: Schema = {"description": description}
     success["content"] = {JSON: {"schema": schemas.reply(row.reply)}}
     links = _links(row)
     if links:
         success["links"] = links
-    status = assumed["response.created_status"] if row.creates else 200
-    responses: dict[str, Any] = {str(status): success}
+    responses: Schema = {str(status): success}
     for refusal in sorted(_refusals(row, assumed)):
         responses[str(refusal)] = {"$ref": f"#/components/responses/{refusal}"}
     responses["default"] = {
@@ -157,7 +162,7 @@ def _responses(row: Route[Any, Any], schemas: Schemas, assumed: Assumed) -> dict
     return responses
 
 
-def _links(row: Route[Any, Any]) -> dict[str, Any]:
+def _links(row: AnyRoute) -> Schema:
     """Where the id of what was created leads: the operations on that one object. By these links a
     tester such as Schemathesis asks for charges that there are, where an id that it makes up is
     answered with 404."""
@@ -177,7 +182,7 @@ def _links(row: Route[Any, Any]) -> dict[str, Any]:
     return links
 
 
-def _refusals(row: Route[Any, Any], assumed: Assumed) -> set[int]:
+def _refusals(row: AnyRoute, assumed: Assumed) -> set[int]:
     """The statuses of refusals that an operation may answer: of faulty fields, keys and methods
     everywhere, of a body where it takes one, and of an object where its path names one, which may
     be missing or in no state for a change."""
@@ -191,19 +196,19 @@ def _refusals(row: Route[Any, Any], assumed: Assumed) -> set[int]:
     return statuses
 
 
-def _tag(row: Route[Any, Any]) -> str:
+def _tag(row: AnyRoute) -> str:
     """By what a page groups the operations: ``payment method`` for ``/payment_method/card``."""
     return row.path.split("/")[1].replace("_", " ")
 
 
-def _name(row: Route[Any, Any]) -> str:
+def _name(row: AnyRoute) -> str:
     """``postChargeCardLeastCost``: what a generated client calls its method. Unique, because method
     and path are; the name that rules use, ``charge.create``, has several paths."""
     words = PLACEHOLDER.sub(r"by_\1", row.path).replace("/", "_").strip("_").split("_")
     return row.method.lower() + "".join(word.capitalize() for word in words)
 
 
-def _webhooks(schemas: Schemas) -> dict[str, Any]:
+def _webhooks(schemas: Schemas) -> Schema:
     """Every event with the request that a receiver gets, as OpenAPI describes webhooks."""
     text = {"type": "string"}
     headers = [
@@ -231,11 +236,11 @@ def _webhooks(schemas: Schemas) -> dict[str, Any]:
     return webhooks
 
 
-def asyncapi(assumed: Assumed) -> dict[str, Any]:
+def asyncapi(assumed: Assumed) -> Schema:
     """The document of webhooks for a set of assumptions: the same events as in the other document,
     for tools that generate receivers."""
     schemas = Schemas(())
-    api: dict[str, Any] = json.loads(_CONSTANT_OF_WEBHOOKS)
+    api: Schema = json.loads(_CONSTANT_OF_WEBHOOKS)
     api["info"]["version"] = INTERFACE
     api["channels"] = {kind.word: _channel(kind) for kind in WEBHOOKS}
     api["operations"] = {f"send_{kind.word}": _sending(kind) for kind in WEBHOOKS}
@@ -248,16 +253,19 @@ def asyncapi(assumed: Assumed) -> dict[str, Any]:
     return api
 
 
-def _channel(kind: WebhookKind) -> dict[str, Any]:
+def _channel(kind: WebhookKind) -> Schema:
     """Where the events of one kind of object are sent to."""
     messages = {name: {"$ref": f"#/components/messages/{name}"} for name in kind.event_types}
-    # The receiver chooses the address.
-    address = None
-    bindings = {"http": dict[str, str]()}
-    return {"address": address, "summary": kind.summary, "messages": messages, "bindings": bindings}
+    return {
+        # The receiver chooses it.
+        "address": None,
+        "summary": kind.summary,
+        "messages": messages,
+        "bindings": {"http": {}},
+    }
 
 
-def _sending(kind: WebhookKind) -> dict[str, Any]:
+def _sending(kind: WebhookKind) -> Schema:
     """That the service posts the events of one kind of object to its channel."""
     channel = f"#/channels/{kind.word}"
     return {
@@ -269,7 +277,7 @@ def _sending(kind: WebhookKind) -> dict[str, Any]:
     }
 
 
-def _message(kind: WebhookKind, event_type: str, schemas: Schemas) -> dict[str, Any]:
+def _message(kind: WebhookKind, event_type: str, schemas: Schemas) -> Schema:
     """What one event sends: headers and body."""
     headers = {name: {"type": "string", "description": text} for name, text in HEADERS.items()}
     return {

@@ -22,7 +22,7 @@ from decimal import Decimal
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from mockserver.domain.addresses import is_web_address
@@ -35,7 +35,7 @@ from mockserver.engine.sandbox import Sandbox
 from mockserver.scenario.transport import Transport
 from mockserver.web import holds
 from mockserver.web.operation import OperationEndpoint
-from mockserver.web.operations.route import Route
+from mockserver.web.operations.route import AnyRoute
 from mockserver.web.request import (
     NO_STORE,
     NOSNIFF,
@@ -175,10 +175,14 @@ def html(
         rules += ["script-src 'self'", "connect-src 'self'"]
     if frames:
         rules.append("frame-src 'self'")
-    # A shop may stand anywhere.
-    rules.append("frame-ancestors http: https:" if framed else "frame-ancestors 'none'")
+    if framed:
+        # A shop may stand anywhere.
+        rules.append("frame-ancestors http: https:")
+        embedded: tuple[RawHeader, ...] = _EMBEDDED
+    else:
+        rules.append("frame-ancestors 'none'")
+        embedded = ()
     policy = (b"content-security-policy", "; ".join(rules).encode("latin-1"))
-    embedded = _EMBEDDED if framed else ()
     # An address names a payment, which is nobody else's business.
     headers = (HTML, *embedded, policy, NOSNIFF, (b"referrer-policy", b"no-referrer"), NO_STORE)
     text = _environment().get_template(template).render(values)
@@ -210,7 +214,7 @@ def redirect(location: str) -> Reply:
 
 
 def carry_out(
-    call: PageCall, route: Route[Any, Any], body: Mapping[str, object], path: str | None = None
+    call: PageCall, route: AnyRoute, body: Mapping[str, object], path: str | None = None
 ) -> Reply:
     """Let an ordinary operation do what a form asks for, in the sandbox of the page, and keep it in
     the journal, under ``path`` when that is not the page's."""
@@ -250,7 +254,9 @@ def web_address(text: str | None) -> str | None:
     """The address of a merchant when a browser may be sent there: http or https with a host,
     printable ASCII only; else None, as for ``javascript:``. It stands in headers too, where some
     marks would begin another value."""
-    if not text or not text.isascii() or not is_web_address(text):
+    if not text:
+        return None
+    if not text.isascii() or not is_web_address(text):
         return None
     if any(mark in text for mark in "\"'<>\\`;,"):
         return None
@@ -260,9 +266,7 @@ def web_address(text: str | None) -> str | None:
 def with_query(address: str, /, **more: str) -> str:
     """An address with more parameters behind those that it has."""
     parts = urlsplit(address)
-    query = urlencode(more)
-    if parts.query:
-        query = f"{parts.query}&{query}" if query else parts.query
+    query = "&".join(part for part in (parts.query, urlencode(more)) if part)
     return urlunsplit(parts._replace(query=query))
 
 
@@ -286,21 +290,23 @@ class StaticFile:
 def static_version() -> str:
     """A hash of all static files. It is a part of their paths, so a browser may keep them for ever:
     another release has other paths."""
-    tags = "".join(f"{name} {found.tag}\n" for name, found in sorted(static_files().items()))
+    files = sorted(static_files().items())
+    tags = "".join(f"{name} {file.tag}\n" for name, file in files)
     return blake2b(tags.encode(), digest_size=8).hexdigest()
 
 
 @cache
 def static_files() -> Mapping[str, StaticFile]:
     """The style sheets, scripts and pictures of the package by name, read once."""
-    found: dict[str, StaticFile] = {}
+    files: dict[str, StaticFile] = {}
     static = importlib.resources.files("mockserver.web").joinpath("static")
     for entry in (*static.iterdir(), *static.joinpath("vendor").iterdir()):
         kind = _TYPES.get(entry.name.rpartition(".")[2])
+        # A licence lies beside what is served.
         if kind is not None:
             body = entry.read_bytes()
-            found[entry.name] = StaticFile(kind, body, _tag_of(body))
-    return found
+            files[entry.name] = StaticFile(kind, body, _tag_of(body))
+    return files
 
 
 _LIBRARY = "mkdocs_swagger_ui_tag"
@@ -317,11 +323,13 @@ def library_files() -> Mapping[str, StaticFile]:
     spec = importlib.util.find_spec(_LIBRARY)
     if spec is None or not spec.submodule_search_locations:
         return {}
-    folder, found = Path(spec.submodule_search_locations[0], "swagger-ui"), {}
+    folder = Path(spec.submodule_search_locations[0], "swagger-ui")
+    files: dict[str, StaticFile] = {}
     for name, place in _OF_THE_LIBRARY.items():
+        kind = _TYPES[name.rpartition(".")[2]]
         body = folder.joinpath(place).read_bytes()
-        found[name] = StaticFile(_TYPES[name.rpartition(".")[2]], body, _tag_of(body))
-    return found
+        files[name] = StaticFile(kind, body, _tag_of(body))
+    return files
 
 
 def _tag_of(body: bytes) -> str:
@@ -332,14 +340,17 @@ def _tag_of(body: bytes) -> str:
 def money(amount: Decimal, currency: str) -> str:
     """``AUD 1,250.00``: an amount as a payer reads it."""
     known = CURRENCIES.get(currency)
-    return f"{currency} {amount:,.{known.digits if known else 2}f}"
+    digits = known.digits if known else 2
+    return f"{currency} {amount:,.{digits}f}"
 
 
 def clip(text: str | None, most: int) -> str:
     """A merchant's text of any length, cut to ``most`` characters; masked before, so that no cut
     uncovers a number."""
     masked = mask_text(text or "")
-    return masked if len(masked) <= most else f"{masked[: most - 1].rstrip()}…"
+    if len(masked) <= most:
+        return masked
+    return f"{masked[: most - 1].rstrip()}…"
 
 
 @cache
@@ -377,8 +388,9 @@ def static_file(call: PageCall) -> Reply:
     found = static_files().get(name) or library_files().get(name)
     if found is None:
         return Reply(404, b"No such file.", headers=(TEXT,))
-    is_of_this_version = call.path.get("version") == static_version()
-    caching = b"max-age=31536000, immutable" if is_of_this_version else b"no-cache"
+    caching = b"no-cache"
+    if call.path.get("version") == static_version():
+        caching = b"max-age=31536000, immutable"
     return _file(call, found, (b"cache-control", caching))
 
 

@@ -35,8 +35,10 @@ class Bounds:
     @property
     def words(self) -> str:
         """What a payer is told of them."""
-        at_least = f"at least {self.least:f}"
-        return f"{at_least} and at most {self.most:f}" if self.most else at_least
+        words = f"at least {self.least:f}"
+        if self.most:
+            words += f" and at most {self.most:f}"
+        return words
 
     def has(self, amount: Decimal) -> bool:
         """Whether an amount is within them."""
@@ -102,7 +104,9 @@ def amount_typed(text: str) -> str:
     if _GROUPED.fullmatch(amount) and ("." in amount or amount.count(",") > 1):
         return amount.replace(",", "")
     with_comma = _COMMA_FOR_POINT.fullmatch(amount)
-    return f"{with_comma[1]}.{with_comma[2]}" if with_comma else amount
+    if with_comma is None:
+        return amount
+    return f"{with_comma[1]}.{with_comma[2]}"
 
 
 def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str, str]:
@@ -113,8 +117,11 @@ def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str
     shortest, longest = CCV_LENGTHS[brand]
     is_number = MIN_LENGTH <= len(digits) <= MAX_LENGTH and passes_luhn(digits)
     is_ccv = re.fullmatch(rf"[0-9]{{{shortest},{longest}}}", ccv)
-    where_ccv_is = "4 digits on the front of" if brand is Brand.AMEX else "3 or 4 digits on"
-    faults = {}
+    where_ccv_is = "3 or 4 digits on"
+    if brand is Brand.AMEX:
+        # The brand that prints it there.
+        where_ccv_is = "4 digits on the front of"
+    faults: dict[str, str] = {}
     if not is_number:
         faults["CardNumber"] = "This is not a card number."
     if not read_expiry(expiry):
@@ -122,13 +129,18 @@ def card_faults(number: str, expiry: str, ccv: str, cardholder: str) -> dict[str
     if not is_ccv:
         faults["Ccv"] = f"Please write the {where_ccv_is} the card."
     typed = {"CardNumber": number, "ExpiryDate": expiry, "Ccv": ccv, "Cardholder": cardholder}
-    return faults | {name: MISSING for name, text in typed.items() if not text}
+    for name, text in typed.items():
+        if not text:
+            faults[name] = MISSING
+    return faults
 
 
 def amount_faults(amount: str, bounds: Bounds) -> dict[str, str]:
     """What is wrong with the amount that a payer has chosen, by the name of its field."""
     words = _fault_of_amount(amount, bounds)
-    return {} if words is None else {"Amount": words}
+    if words is None:
+        return {}
+    return {"Amount": words}
 
 
 def _fault_of_amount(amount: str, bounds: Bounds) -> str | None:

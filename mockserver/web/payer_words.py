@@ -94,7 +94,8 @@ def paid_with(instrument: Instrument) -> str:
     card = instrument.card
     if card is not None:
         brand = card.number.brand
-        return f"{'Card' if brand is Brand.UNKNOWN else brand.value} •••• {card.number.last4}"
+        brand_name = "Card" if brand is Brand.UNKNOWN else brand.value
+        return f"{brand_name} •••• {card.number.last4}"
     name = instrument.display_type or instrument.type.value.replace("_", " ").capitalize()
     names_of_ways = {kind.value: way for kind, way in WAYS.items()}
     return names_of_ways.get(name.lower(), name)
@@ -110,7 +111,10 @@ def failure_of(charge: Charge) -> str:
     attempt = charge.failed_attempts[-1]
     if attempt.error_code in _DECLINES:
         return _DECLINES[attempt.error_code]
-    return UNAVAILABLE if attempt.is_retryable else DECLINED
+    if attempt.is_retryable:
+        # The same card may pay in a moment.
+        return UNAVAILABLE
+    return DECLINED
 
 
 def refusal_of(body: object) -> str:
@@ -121,7 +125,9 @@ def refusal_of(body: object) -> str:
         return UNAVAILABLE
     if body["code"] in _DECLINES:
         return _DECLINES[body["code"]]
-    return UNAVAILABLE if body.get("isRetryable") else NOT_TAKEN
+    if body.get("isRetryable"):
+        return UNAVAILABLE
+    return NOT_TAKEN
 
 
 def faults_of(body: object) -> dict[str, str]:

@@ -45,13 +45,16 @@ class Tracing:
         """Begin the span of a request, in the trace that its ``traceparent`` names. It is named
         after the route: collectors group by names, and a path with ids would be a group of one."""
         route = self._route_of(scope["method"], scope["path"])
-        method = scope["method"] if scope["method"] in METHODS else "_OTHER"
+        method = name = scope["method"]
+        if method not in METHODS:
+            # A client may make up a method, and a collector groups by it.
+            method, name = "_OTHER", "HTTP"
         attributes = {"http.request.method": method, "url.scheme": scope.get("scheme", "http")}
         if route is not None:
             attributes["http.route"] = route
-        verb = "HTTP" if method == "_OTHER" else method
-        caller = extract(headers_by(tuple(map(tuple, scope["headers"]))), Context())
-        name = f"{verb} {route}" if route is not None else verb
+            name = f"{name} {route}"
+        headers = headers_by(tuple(map(tuple, scope["headers"])))
+        caller = extract(headers, Context())
         scope[_SPAN] = self._tracer.start_span(name, caller, SpanKind.SERVER, attributes)
 
     def request_ends(self, access: Access) -> None:
@@ -78,8 +81,10 @@ class Tracing:
     def try_begins(self, delivery: Delivery, headers: dict[str, str]) -> Span:
         """The span of a try to deliver a webhook; ``headers`` get its ``traceparent``. The
         signature is that of the body and stays what it is."""
+        parent = Context()
         cause = self._causes.get(delivery)
-        parent = Context() if cause is None else set_span_in_context(cause, Context())
+        if cause is not None:
+            parent = set_span_in_context(cause, parent)
         span = self._tracer.start_span("POST", parent, SpanKind.CLIENT, _try_attributes(delivery))
         inject(headers, set_span_in_context(span, Context()))
         return span
@@ -99,8 +104,8 @@ def _note_status(span: Span, status: int | None, fault: str | None, *, first_fai
     ``first_failure`` on is one by itself."""
     if status is not None:
         span.set_attribute("http.response.status_code", status)
-    if fault is None and status is not None and status >= first_failure:
-        fault = str(status)
+        if fault is None and status >= first_failure:
+            fault = str(status)
     if fault is not None:
         span.set_attribute("error.type", fault)
         span.set_status(StatusCode.ERROR)

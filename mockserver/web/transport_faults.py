@@ -17,7 +17,6 @@ import socket
 import struct
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.errors import Problem
@@ -119,9 +118,11 @@ class Conversation:
         # Else the server would see a request without an answer, and send one of its own.
         await hung_up(self.receive)
 
-    def connection(self) -> Any:
+    def connection(self) -> asyncio.Transport | None:
         """The transport of the real connection, or None in process."""
-        return (self.scope.get("extensions") or {}).get(TRANSPORT)
+        extensions = self.scope.get("extensions") or {}
+        transport: asyncio.Transport | None = extensions.get(TRANSPORT)
+        return transport
 
     def raw(self) -> bytes:
         """The whole answer as it would stand on the wire: to be cut after so many bytes, or with
@@ -137,7 +138,9 @@ class Conversation:
         if not {b"content-length", b"transfer-encoding"} & {name for name, _ in headers}:
             headers.append((b"content-length", b"%d" % len(self.body)))
         lines += [name + b": " + value for name, value in headers]
-        body = self.body if self.scope["method"] != "HEAD" else b""
+        body = self.body
+        if self.scope["method"] == "HEAD":
+            body = b""
         return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
     async def _answer(self, body: bytes) -> None:
@@ -164,9 +167,9 @@ class Conversation:
         """The error object of a scripted status. It says that another try may help unless the
         operation has happened by now: then it must not tell a client to pay twice. A read may be
         asked again at any time, and a 503 says that the request was not taken, true or not."""
-        may_retry = (
-            fault.at is not At.ANSWER or self.status == UNAVAILABLE or self.scope["method"] == "GET"
-        )
+        has_happened = fault.at is At.ANSWER
+        is_read = self.scope["method"] == "GET"
+        may_retry = not has_happened or is_read or self.status == UNAVAILABLE
         op, path = self.scope[STEP].asked.op, self.scope["path"]
         return scripted(self.status, op, path, error.code, error.message, may_retry=may_retry)
 
@@ -213,7 +216,8 @@ def _with_headers_of(fault: Transport, headers: tuple[RawHeader, ...]) -> tuple[
         (name.encode("latin-1"), value.encode("latin-1")) for name, value in fault.lowered.items()
     ]
     names = {name for name, _ in own}
-    return (*own, *(header for header in headers if header[0] not in names))
+    others = [(name, value) for name, value in headers if name not in names]
+    return (*own, *others)
 
 
 READ_BEFORE_CUT = 65_536

@@ -9,7 +9,7 @@ meanwhile: so a thread frees them in small steps. Source: the command line's ``-
 
 import asyncio
 from collections import deque
-from typing import Any
+from collections.abc import Iterable, MutableMapping, Sized
 from weakref import finalize
 
 from mockserver.domain.clock import MINUTE, SECOND, Micros, duration_text, parse_duration
@@ -77,6 +77,7 @@ def _sweep_line(world: World, count: int, idle: str) -> LogLine:
     time = log_time(world.real_clock())
     what_happened, fact = "dropped", "droppedSandboxes"
     if world.store is not None:
+        # Nothing is lost: it comes back from the file.
         what_happened, fact = "put away", "putAwaySandboxes"
     sandboxes = "sandbox" if count == 1 else "sandboxes"
     text = f"{time} {what_happened} {count} {sandboxes} unused for {idle} (--sandbox-idle)"
@@ -95,7 +96,7 @@ class Freeing:
     itself, which ``finalize`` reports."""
 
     def __init__(self) -> None:
-        self._freeable: asyncio.Queue[list[Any]] = asyncio.Queue()
+        self._freeable: asyncio.Queue[list[Sized]] = asyncio.Queue()
 
     def expect(self, sandbox: Sandbox) -> None:
         """A sandbox has lost its key: it is freed once it is out of use."""
@@ -112,10 +113,13 @@ class Freeing:
             await asyncio.to_thread(_empty, contents)
 
 
-def _empty(containers: list[Any]) -> None:
+def _empty(containers: Iterable[Sized]) -> None:
     """Take the items out one by one. To clear a whole container is one operation, in which no other
     thread gets its turn; between two of these the thread can be interrupted."""
     for container in containers:
-        take = container.pop if isinstance(container, list | deque) else container.popitem
-        while container:
-            take()
+        if isinstance(container, list | deque):
+            while container:
+                container.pop()
+        elif isinstance(container, MutableMapping):
+            while container:
+                container.popitem()

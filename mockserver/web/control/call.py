@@ -59,6 +59,7 @@ from mockserver.web.request import (
     hung_up,
 )
 from mockserver.web.shell import Endpoint
+from mockserver.web.watching import is_own_page
 from mockserver.web.world import World
 from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.jsonio import loads
@@ -173,6 +174,12 @@ class ControlCall(Generic[B, Q]):
         stops."""
         if self.leaving.done():
             raise HungUp
+
+    def sender(self, otherwise: str = "control API") -> str:
+        """Who does what this call does, as the journal says it: it was no client of the service."""
+        if is_own_page(self.headers):
+            return "control page"
+        return otherwise
 
     def since(self, sandbox: Sandbox, place: str | None) -> int:
         """The number of the journal entry that a query's ``since`` names, by a mark or a number; 0

@@ -1,6 +1,4 @@
-"""The clock of a sandbox: read, set, advance, and what time will cause next (``/__admin/clock``);
-waiting until conditions hold, in real time or by moving it (``/__admin/wait``); what a scenario
-holds, and its release (``/__admin/hold``).
+"""The clock of a sandbox: read, set, advance, and what time will cause next (``/__admin/clock``).
 
 A clock moves from one instant at which something is due to the next, and no further before all that
 is under way has ended. Time stands while receivers of webhooks are called: what they ask meanwhile
@@ -13,18 +11,14 @@ docs/control-api.md.
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from mockserver.domain.clock import DAY, FAST, SECOND, ClockMode, Micros, duration_text, iso
+from mockserver.domain.clock import FAST, ClockMode, Micros, duration_text, iso
 from mockserver.domain.errors import invalid
-from mockserver.domain.masking import mask_text
 from mockserver.domain.record import mutable
 from mockserver.domain.states import DeliveryState
-from mockserver.engine import conditions
-from mockserver.engine.conditions import WaitCondition
 from mockserver.engine.due import is_behind, run_slice
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.sandbox import Sandbox
@@ -32,7 +26,6 @@ from mockserver.engine.schedule import Due, ScheduledWork
 from mockserver.engine.step import KINDS
 from mockserver.web import holds
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute
-from mockserver.web.runner import SHORTEST_WAIT
 from mockserver.web.world import World
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.field_types import (
@@ -40,8 +33,6 @@ from mockserver.wire.field_types import (
     ClockRate,
     DateTime,
     Duration,
-    EndOfHold,
-    Switch,
     digits,
 )
 from mockserver.wire.jsonio import kept_text
@@ -77,42 +68,6 @@ class DueQuery(ControlBody):
     limit: Annotated[int, digits(1, 100)] = Field(10, description="at most this many")
 
 
-class HoldQuery(ControlBody):
-    """What is waited for, and how long."""
-
-    until: EndOfHold | None = Field(
-        None, description="held: something is held; gone: no client waits for an answer any more"
-    )
-    timeout: Duration | None = Field(
-        None,
-        description="in real time, such as 5s; without it nothing is waited for",
-    )
-
-
-class WaitFor(ControlBody):
-    """What to wait for, and how long."""
-
-    for_: Any = Field(
-        None,
-        description=(
-            "{charge: {id, status}}, {batch: ...}, {webhook: {state, subject}}, {inbox: {name, "
-            "count}} or {inbox: name}; all must hold"
-        ),
-    )
-    timeout: Duration | None = Field(
-        None,
-        description="in real time, such as 5s (the default; with advance 30s), 10m at the longest",
-    )
-    advance: Switch = Field(
-        False,
-        description="move the clock to what is due next, and so on, instead of waiting for it",
-    )
-    within: Duration | None = Field(
-        None,
-        description="how far to move the clock, such as 31d (the default)",
-    )
-
-
 def read(call: AnyCall) -> object:
     """How time passes in a sandbox, and what it has left to do."""
     return _clock_reply(call.sandbox())
@@ -125,9 +80,11 @@ async def change(call: ControlCall[ClockSetting, ControlBody]) -> object:
     mode = body.mode or sandbox.clock.mode
     rate = 1
     if mode is ClockMode.FAST:
-        # A clock that is fast already keeps its rate.
-        is_fast = sandbox.clock.mode is ClockMode.FAST
-        rate = body.rate or (sandbox.clock.rate if is_fast else FAST)
+        usual_rate = FAST
+        if sandbox.clock.mode is ClockMode.FAST:
+            # A clock that is fast already keeps its rate.
+            usual_rate = sandbox.clock.rate
+        rate = body.rate or usual_rate
 
     def arrive() -> None:
         sandbox.clock.run(mode, rate, call.world.real_clock())
@@ -180,15 +137,20 @@ async def _move(
     sandbox, world = call.sandbox(), call.world
     mover = Mover(call, world.real_clock() + within_longest(call.body.timeout))
     async with standing(world, sandbox):
-        # Only here does time stand still, so that so much further is a certain instant.
-        end = to if by is None else sandbox.now + by
-        sandbox.clock.check(sandbox.now if end is None else end, world.real_clock(), field)
-        has_arrived = end is None or await mover.advance(sandbox, end)
+        end = to
+        if by is not None:
+            # Only here does time stand still, so that so much further is a certain instant.
+            end = sandbox.now + by
+        why_short = None
+        if end is not None:
+            sandbox.clock.check(end, world.real_clock(), field)
+            if not await mover.advance(sandbox, end):
+                why_short = _why_it_ended(world, sandbox, end)
         if arrive is not None:
             arrive()
         answer = {**_clock_reply(sandbox), "ran": mover.ran}
-        if end is not None and not has_arrived:
-            answer["hint"] = _why_it_ended(world, sandbox, end)
+        if why_short is not None:
+            answer["hint"] = why_short
         journal_move(call, sandbox, op, answer)
     world.runner.used(sandbox)
     return answer
@@ -230,7 +192,9 @@ def _why_it_ended(world: World, sandbox: Sandbox, to: Micros) -> str:
 def within_longest(timeout: Micros | None, default: Micros = holds.LONGEST) -> Micros:
     """How long a call may take in real time: no wait is longer, and a move of the clock that would
     be is cut short."""
-    return min(default if timeout is None else timeout, holds.LONGEST)
+    if timeout is None:
+        timeout = default
+    return min(timeout, holds.LONGEST)
 
 
 def being_sent(sandbox: Sandbox) -> int:
@@ -303,12 +267,15 @@ class Mover:
         ``end`` at which something is due; False when there is neither, or no time. Raises
         ``HungUp``."""
         async with standing(self.call.world, sandbox):
-            entries = sandbox.schedule.entries
-            has_work = bool(entries) and entries[0].at <= end and not self.is_over
+            to = end
+            has_work = False
+            if sandbox.schedule.entries:
+                next_due = sandbox.schedule.entries[0].at
+                has_work = next_due <= end and not self.is_over
+                # What is late comes due now: time never goes back.
+                to = max(next_due, sandbox.now)
             if not (has_work or self._waits(sandbox)):
                 return False
-            # What is late comes due now: time never goes back.
-            to = max(entries[0].at, sandbox.now) if entries else end
             has_time = await self._go(sandbox, to)
         self.call.check_caller()
         return has_time
@@ -342,8 +309,12 @@ class Mover:
         """Wait until nothing holds a sandbox any more; False when there was no time for that.
         Raises ``HungUp``."""
         world, holding = self.call.world, sandbox.holding
+
+        def is_released() -> bool:
+            return not holding.is_all
+
         left = self.until - world.real_clock()
-        await holds.passed(world, sandbox, lambda: not holding.is_all, left, self.call.leaving)
+        await holds.passed(world, sandbox, is_released, left, self.call.leaving)
         self.call.check_caller()
         # After a reset there is nothing here to wait for.
         is_still_held = holding.is_all and world.sandboxes.is_live(sandbox)
@@ -369,181 +340,6 @@ async def standing(world: World, sandbox: Sandbox) -> AsyncIterator[None]:
         del world.runner.moving[sandbox]
         ended.set()
         world.runner.changed(sandbox)
-
-
-async def wait(call: ControlCall[WaitFor, ControlBody]) -> object:
-    """Answer when all conditions hold, or with ``held`` false and why not when the time is over or
-    the server stops. With ``advance`` the clock moves, as far as ``within``; ``timeout`` is real
-    time either way."""
-    sandbox, body = call.sandbox(), call.body
-    if not body.advance:
-        _check_standing(body)
-    # A wait that moves the clock has work to do, such as a month of webhooks.
-    usual_timeout = 30 * SECOND if body.advance else 5 * SECOND
-    timeout = within_longest(body.timeout, usual_timeout)
-    # Long enough for a monthly renewal.
-    within = 31 * DAY if body.within is None else body.within
-    wanted = conditions.read(body.for_)
-    begun = sandbox.now
-    mover = Mover(call, call.world.real_clock() + timeout)
-    if body.advance:
-        sandbox, why = await _moving(mover, sandbox, wanted, within)
-    else:
-        sandbox, why = await _watching(call, sandbox, wanted, timeout)
-    waited = duration_text(max(sandbox.now - begun, 0))
-    answer = reply_of("WaitAnswer", sandbox, held=not why, waited=waited, why=why)
-    if body.advance:
-        answer |= {"ran": mover.ran, "waiting": being_sent(sandbox)}
-        if why:
-            answer["hint"] = _why_it_waits(mover, sandbox, timeout, within)
-        if sandbox.now > begun or mover.ran:
-            journal_move(call, sandbox, "clock.advance", answer)
-            call.world.runner.used(sandbox)
-    elif why and sandbox.clock.mode is ClockMode.MANUAL:
-        answer["hint"] = "this sandbox's clock stands still: with advance: true the wait moves it"
-    return answer
-
-
-def _check_standing(body: WaitFor) -> None:
-    """Refuse what a wait that moves no clock cannot do, rather than wait for another thing than was
-    meant. Raises ``Invalid`` (90)."""
-    if body.within is not None:
-        raise invalid(
-            {"Within": "it limits how far advance: true moves the clock, and that is not given"}
-        )
-    if (body.timeout or 0) > holds.LONGEST:
-        raise invalid(
-            {
-                "Timeout": f"wanted at most {duration_text(holds.LONGEST)}, or advance: true to "
-                "move the clock"
-            }
-        )
-
-
-async def _watching(
-    call: AnyCall, sandbox: Sandbox, wanted: list[WaitCondition], timeout: Micros
-) -> tuple[Sandbox, dict[str, str]]:
-    """Wait in real time, woken by whatever happens that makes the conditions hold, and by whatever
-    comes due. The sandbox as it is then, which may be another after a reset, and what does not hold
-    in it. Raises ``HungUp``."""
-    world = call.world
-
-    def all_hold() -> bool:
-        present = world.sandboxes.present(sandbox)
-        return all(condition.unmet(present) is None for condition in wanted)
-
-    end = perf_counter() + timeout / SECOND
-    while True:
-        why = _unmet(sandbox, wanted)
-        left = round((end - perf_counter()) * SECOND)
-        if not why or left <= 0 or world.runner.stopping:
-            return sandbox, why
-        within = min(left, _until_due(world, sandbox))
-        await world.runner.activity.wait(sandbox.key, within, all_hold, call.leaving)
-        call.check_caller()
-        sandbox = world.sandboxes.present(sandbox)
-        await world.runner.catch_up(sandbox)
-
-
-async def _moving(
-    mover: Mover, sandbox: Sandbox, wanted: list[WaitCondition], within: Micros
-) -> tuple[Sandbox, dict[str, str]]:
-    """Move the clock until the conditions hold, no further than ``within``: as ``_watching``.
-    Raises ``HungUp``."""
-    end = sandbox.now + within
-    while True:
-        why = _unmet(sandbox, wanted)
-        if not why or not await mover.step(sandbox, end):
-            return sandbox, why
-        present = mover.call.world.sandboxes.present(sandbox)
-        if present is not sandbox:
-            # What is left of the time counts on, or resets without end would keep the wait from
-            # ending.
-            sandbox, end = present, present.now + end - sandbox.now
-
-
-def _why_it_waits(mover: Mover, sandbox: Sandbox, timeout: Micros, within: Micros) -> str:
-    """Why a wait that moved the clock has ended with conditions unmet: what its caller can change,
-    the timeout, ``within`` or what it waits for."""
-    if mover.call.world.runner.stopping:
-        return "the server was asked to stop, and the clock stays where it was then"
-    if mover.is_over:
-        return (
-            f"the timeout of {duration_text(timeout)} of real time has passed, and the clock "
-            "stays where it was then"
-        )
-    entries = sandbox.schedule.entries
-    if entries:
-        return (
-            f"what is due next, at {iso(entries[0].at)}, lies beyond within: "
-            f"{duration_text(within)}"
-        )
-    return "nothing more is due in this sandbox, so the clock was moved no further"
-
-
-def _unmet(sandbox: Sandbox, wanted: list[WaitCondition]) -> dict[str, str]:
-    """The conditions that do not hold, with the reason of each; empty once all hold."""
-    reasons = {condition.kind: condition.unmet(sandbox) for condition in wanted}
-    return {kind: mask_text(why) for kind, why in reasons.items() if why is not None}
-
-
-def _until_due(world: World, sandbox: Sandbox) -> Micros:
-    """How long, in real time, until something may come due here that only this call runs: an
-    application that nobody serves has no ticker, which else does that."""
-    entries, clock = sandbox.schedule.entries, sandbox.clock
-    if world.runner.ticker is not None or not entries or clock.mode is ClockMode.MANUAL:
-        return holds.LONGEST
-    left = entries[0].at - clock.read(world.real_clock())
-    if clock.mode is ClockMode.FAST:
-        # Its hour is a minute of real time, at the usual rate.
-        left //= clock.rate
-    return max(left, SHORTEST_WAIT)
-
-
-async def held(call: ControlCall[ControlBody, HoldQuery]) -> object:
-    """What is held, now or when what is waited for has come. By ``calls``, all that have come so
-    far, who holds a client sees whether it does anything meanwhile."""
-    sandbox = call.sandbox()
-    if call.query.until is not None:
-        await _wait_for_hold(call, sandbox)
-        sandbox = call.world.sandboxes.present(sandbox)
-    calls = sum(sandbox.director.tallies.calls.values())
-    return reply_of("HoldAnswer", sandbox, underWay=_under_way(call, sandbox), calls=calls)
-
-
-def _under_way(call: AnyCall, sandbox: Sandbox) -> int:
-    """How many clients wait for an answer, but for who asks this."""
-    # A call counts in a sandbox that was open when it came.
-    if sandbox is call.request.known:
-        return sandbox.under_way - 1
-    return sandbox.under_way
-
-
-async def _wait_for_hold(call: ControlCall[ControlBody, HoldQuery], sandbox: Sandbox) -> None:
-    """Wait until something is held, or no client waits any more, or the time for that is over."""
-    world, loop = call.world, asyncio.get_running_loop()
-    end = loop.time() + within_longest(call.query.timeout, 0) / SECOND
-
-    def is_held() -> bool:
-        return world.sandboxes.present(sandbox).holding.held > 0
-
-    if call.query.until == "gone":
-        while _under_way(call, sandbox) and loop.time() < end:
-            # Nobody says that a client has left.
-            await asyncio.sleep(0.005)
-        return
-    while not is_held() and loop.time() < end and not world.runner.stopping:
-        left = round((end - loop.time()) * SECOND)
-        await holds.passed(world, world.sandboxes.present(sandbox), is_held, left)
-
-
-async def release(call: AnyCall) -> object:
-    """Let everything go on that is held, and bring the sandbox to the present: time has gone on
-    meanwhile, and what came due was held too."""
-    sandbox = call.sandbox()
-    released = sandbox.holding.release()
-    await call.world.runner.catch_up(sandbox)
-    return {"released": released}
 
 
 ROUTES = (
@@ -584,35 +380,5 @@ ROUTES = (
         reply="DueAnswer",
         example={"limit": "1"},
         summary="What time will cause next, the earliest first",
-    ),
-    ControlRoute(
-        "GET",
-        "/__admin/hold",
-        held,
-        query=HoldQuery,
-        keyed=True,
-        reply="HoldAnswer",
-        example={"until": "gone", "timeout": "1s"},
-        summary="What a scenario holds here; with until, when something is held or no client "
-        "waits any more",
-    ),
-    ControlRoute(
-        "DELETE",
-        "/__admin/hold",
-        release,
-        keyed=True,
-        reply="ReleasedAnswer",
-        example={"body": {}},
-        summary="Let everything go on that a scenario holds",
-    ),
-    ControlRoute(
-        "POST",
-        "/__admin/wait",
-        wait,
-        body=WaitFor,
-        keyed=True,
-        reply="WaitAnswer",
-        example={"body": {"for": {"inbox": "shop"}, "timeout": "2s"}},
-        summary="Wait until conditions hold, or say why they did not in time",
     ),
 )

@@ -1,8 +1,11 @@
 """What differs between two sandboxes, object by object (``/__admin/compare``). Both are taken as
 they stand at one instant, and compared in a thread. Source: docs/control-api.md."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TypedDict
 
 from pydantic import Field
 
@@ -12,7 +15,7 @@ from mockserver.domain.errors import invalid
 from mockserver.domain.masking import mask_start
 from mockserver.domain.record import record
 from mockserver.engine import state_document
-from mockserver.engine.indexed_table import Table
+from mockserver.engine.indexed_table import Table, TableRow
 from mockserver.engine.sandbox import Sandbox, sandbox_id_of
 from mockserver.engine.step import KINDS
 from mockserver.web.control.call import ControlCall, ControlRoute
@@ -49,31 +52,46 @@ async def compare(call: ControlCall[ControlBody, CompareQuery]) -> object:
                 f"as {known}"
             }
         )
-    # Of the instant at which the comparison begins.
-    facts_here, facts_there = _facts(here), _facts(there)
-    facts = {
-        name: {"here": value, "there": facts_there[name]}
-        for name, value in facts_here.items()
-        if value != facts_there[name]
-    }
-    comparisons = {
-        kind: _Comparison(
-            stored_kind.id_of, _rows(stored_kind.table(here)), _rows(stored_kind.table(there))
-        )
-        for kind, stored_kind in KINDS.items()
-    }
-
-    def differing_kinds() -> dict[str, dict[str, Any]]:
-        replies = {kind: comparison.reply() for kind, comparison in comparisons.items()}
-        return {kind: reply for kind, reply in replies.items() if _differs(reply)}
-
-    kinds = await in_thread(differing_kinds)
+    # Facts and rows of one instant, at which the comparison begins.
+    facts = _differing_facts(here, there)
+    comparisons: dict[str, _Comparison] = {}
+    for kind, stored_kind in KINDS.items():
+        rows_here, rows_there = _rows(stored_kind.table(here)), _rows(stored_kind.table(there))
+        comparisons[kind] = _Comparison(stored_kind.id_of, rows_here, rows_there)
+    kinds = await in_thread(partial(_differing_kinds, comparisons))
     return {"equal": not kinds and not facts, "facts": facts, "kinds": kinds}
 
 
-def _differs(reply: Mapping[str, Any]) -> bool:
-    """Whether the objects of a kind differ: kinds that are the same on both sides are left out."""
-    return bool(reply["onlyHere"] or reply["onlyThere"] or reply["changed"])
+class _KindDifferences(TypedDict):
+    """How the objects of one kind differ, as the answer has it."""
+
+    onlyHere: int
+    onlyThere: int
+    changed: int
+    equal: int
+    onlyHereIds: list[str]
+    onlyThereIds: list[str]
+    changedFields: dict[str, Mapping[str, object]]
+
+
+def _differing_kinds(comparisons: Mapping[str, _Comparison]) -> dict[str, _KindDifferences]:
+    """The kinds whose objects differ; those that are the same on both sides are left out."""
+    kinds: dict[str, _KindDifferences] = {}
+    for kind, comparison in comparisons.items():
+        reply = comparison.reply()
+        if reply["onlyHere"] or reply["onlyThere"] or reply["changed"]:
+            kinds[kind] = reply
+    return kinds
+
+
+def _differing_facts(here: Sandbox, there: Sandbox) -> dict[str, dict[str, object]]:
+    """The facts of the sandboxes themselves that are not the same, with the value on each side."""
+    facts_there = _facts(there)
+    differing: dict[str, dict[str, object]] = {}
+    for name, value in _facts(here).items():
+        if value != facts_there[name]:
+            differing[name] = {"here": value, "there": facts_there[name]}
+    return differing
 
 
 def _facts(sandbox: Sandbox) -> dict[str, object]:
@@ -92,11 +110,11 @@ def _facts(sandbox: Sandbox) -> dict[str, object]:
 class _Comparison:
     """The objects of one kind on both sides."""
 
-    id_of: Callable[[Any], str]
-    here: list[Any]
-    there: list[Any]
+    id_of: Callable[[TableRow], str]
+    here: Sequence[TableRow]
+    there: Sequence[TableRow]
 
-    def reply(self) -> dict[str, Any]:
+    def reply(self) -> _KindDifferences:
         """How they differ: ids that one side alone has, and fields whose values are not equal. All
         are counted, the first ``_MOST`` named."""
         unmatched = {self.id_of(row): row for row in self.there}
@@ -126,14 +144,16 @@ class _Comparison:
         }
 
 
-def _rows(table: Table[Any]) -> list[Any]:
+def _rows(table: Table[TableRow]) -> Sequence[TableRow]:
     """The rows of a table as they are now, for a thread that reads them while others are served.
     All rows are values but batches, whose rows change in place."""
     rows = list(table)
-    return [row.copied() if isinstance(row, Batch) else row for row in rows]
+    batches = [row.copied() for row in rows if isinstance(row, Batch)]
+    # The rows of a table are of one class: all are batches, or none is.
+    return batches or rows
 
 
-def _differing_fields(here: Any, there: Any) -> dict[str, dict[str, object]]:
+def _differing_fields(here: TableRow, there: TableRow) -> dict[str, dict[str, object]]:
     """The fields of two rows that differ; none where only a secret does, which is not shown. Most
     rows are equal, as one sandbox is often a fork of the other: those are not taken apart."""
     if here == there:
@@ -141,7 +161,7 @@ def _differing_fields(here: Any, there: Any) -> dict[str, dict[str, object]]:
     return dict(_fields("", *state_document.shown_pair(here, there)))
 
 
-def _fields(path: str, here: Any, there: Any) -> Iterator[tuple[str, dict[str, object]]]:
+def _fields(path: str, here: object, there: object) -> Iterator[tuple[str, dict[str, object]]]:
     """Fields that differ by their dotted path, with the value on each side; None where a side has
     none. Objects are taken apart, lists are not: their items have no names to compare by."""
     if isinstance(here, Mapping) and isinstance(there, Mapping):
@@ -156,7 +176,9 @@ def _fields(path: str, here: Any, there: Any) -> Iterator[tuple[str, dict[str, o
 def _value(value: object) -> object:
     """A value as it is shown, instants as date-times."""
     # Instants are whole numbers of microseconds since 1970: from 2001 on greater than any other.
-    return iso(value) if type(value) is int and value >= 10**15 else value
+    if type(value) is int and value >= 10**15:
+        return iso(value)
+    return value
 
 
 ROUTES = (

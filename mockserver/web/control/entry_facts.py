@@ -8,7 +8,7 @@ for; what the request leaves open comes from the object. Whatever is said here i
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from mockserver.domain.codes import Code
 from mockserver.domain.errors import Problem
@@ -45,28 +45,40 @@ def is_failed(entry: JournalEntry) -> bool:
     return entry.fault is not None or (status_of(entry) or 0) >= FIRST_FAILURE
 
 
-def facts_of(entry: JournalEntry) -> dict[str, Any]:
-    """Everything that the row says besides time, operation, status and rule. A fact that is not
-    known is left out; ``refused`` says by field what was wrong."""
+class EntryFacts(TypedDict, total=False):
+    """Everything that the row of an entry says besides time, operation, status and rule. A fact
+    that is not known is left out; ``refused`` says by field what was wrong, ``warnings`` counts."""
+
+    reference: str
+    amount: str
+    currency: str
+    code: int
+    message: str
+    refused: dict[str, str]
+    ignored: list[str]
+    warnings: int
+
+
+def facts_of(entry: JournalEntry) -> EntryFacts:
+    """The facts of an entry, from the request first, then from the object that it was about."""
     request, problem = request_fields(entry), problem_of(entry)
-    charge = _charge_of(entry)
     amount = number_of(request.get("amount"))
-    currency = _text(request.get("currency")) or getattr(charge, "currency", None)
+    currency = _text(request.get("currency"))
     reference = reference_of(entry, request)
-    # Of what the request leaves open, such as the amount of a whole refund, the answer has told,
-    # unless it was an error or a list.
-    _, _, verb = entry.op.partition(".")
-    has_told = problem is None and verb not in ("search", "payment_methods")
     described = entry.described
-    if has_told and request.get("amount") is None and described is not None:
+    charge = _charge_of(entry)
+    if described is not None and _leaves_amount_to_answer(entry, request, problem):
         amount = described.amount
-        currency = _text(request.get("currency")) or described.currency
+        currency = currency or described.currency
         reference = reference or _text(described.reference)
-    facts: dict[str, Any] = {}
+    elif charge is not None:
+        currency = currency or charge.currency
+    facts = EntryFacts()
     if reference is not None:
         facts["reference"] = reference
     if amount is not None:
         facts["amount"] = mask_text(number_text(amount))
+        # Without an amount a currency says nothing.
         if currency is not None:
             facts["currency"] = currency[:10]
     if problem is not None:
@@ -79,11 +91,23 @@ def facts_of(entry: JournalEntry) -> dict[str, Any]:
     return facts
 
 
+def _leaves_amount_to_answer(
+    entry: JournalEntry, request: Mapping[str, object], problem: Problem | None
+) -> bool:
+    """Whether the answer has told what the request leaves open, such as the amount of a whole
+    refund. An error tells nothing of an object, and a list is about no single one."""
+    _, _, verb = entry.op.partition(".")
+    is_list = verb in ("search", "payment_methods")
+    return problem is None and not is_list and request.get("amount") is None
+
+
 def _charge_of(entry: JournalEntry) -> Described | None:
     """The charge that a step was about, None for one about any other object: only a charge has the
     reference of an order."""
     described = entry.described
-    return described if described is not None and described.kind == "charge" else None
+    if described is None or described.kind != "charge":
+        return None
+    return described
 
 
 def problem_of(entry: JournalEntry) -> Problem | None:
@@ -95,10 +119,10 @@ def problem_of(entry: JournalEntry) -> Problem | None:
     return problem
 
 
-def _refusal(problem: Problem) -> dict[str, Any]:
+def _refusal(problem: Problem) -> EntryFacts:
     """What an error says in short; of a body that was refused also what is wrong with its
     fields. The details of other errors repeat the charge that failed."""
-    facts: dict[str, Any] = {"code": int(problem["code"])}
+    facts = EntryFacts(code=int(problem["code"]))
     message = _text(problem["message"])
     if message is not None:
         facts["message"] = message
@@ -115,7 +139,7 @@ def faults_of(problem: Problem) -> dict[str, str]:
     return {mask_start(name, LONGEST_FACT): mask_start(text, LONGEST_FACT) for name, text in first}
 
 
-def request_fields(entry: JournalEntry) -> Mapping[str, Any]:
+def request_fields(entry: JournalEntry) -> Mapping[str, object]:
     """Reference, amount and currency of the request, from one reading of its text: a body of a
     megabyte is not made into objects for three of its fields."""
     fields = fields_of(entry)
@@ -124,13 +148,21 @@ def request_fields(entry: JournalEntry) -> Mapping[str, Any]:
     return {name: fields.get(name) for name in _REQUEST_FIELDS}
 
 
-def reference_of(entry: JournalEntry, request: Mapping[str, Any]) -> str | None:
+def reference_of(entry: JournalEntry, request: Mapping[str, object]) -> str | None:
     """The reference in the ``request_fields`` of an entry, or else that of the charge which it was
     about."""
-    reference = request.get("reference") or getattr(_charge_of(entry), "reference", None)
-    return mask_start(reference, LONGEST_FACT) if isinstance(reference, str) else None
+    reference = request.get("reference")
+    if not reference:
+        charge = _charge_of(entry)
+        reference = charge.reference if charge is not None else None
+    # A client may send anything in the place of a text.
+    if not isinstance(reference, str):
+        return None
+    return mask_start(reference, LONGEST_FACT)
 
 
 def _text(value: object) -> str | None:
     """A text as it may be shown; None for none, and for what a client has sent in its place."""
-    return mask_start(value, LONGEST_FACT) if isinstance(value, str) and value else None
+    if not isinstance(value, str) or not value:
+        return None
+    return mask_start(value, LONGEST_FACT)

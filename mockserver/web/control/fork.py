@@ -110,7 +110,9 @@ def _why_untold(journal: Journal, number: int) -> str | None:
     """Why a journal does not tell the whole story up to an entry; None when it does. From half a
     story another past would be computed, and nobody would see it."""
     if not 1 <= number <= journal.last:
-        known = f"1 to {journal.last}" if journal.last else "none yet"
+        known = "none yet"
+        if journal.last:
+            known = f"1 to {journal.last}"
         return f"got {number}, entries of the journal: {known}"
     if journal.dropped:
         return f"{journal.loss()}, so it cannot be replayed from the beginning"

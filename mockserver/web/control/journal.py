@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any
+from operator import attrgetter
+from typing import Annotated
 from urllib.parse import parse_qsl, urlencode
 
 from pydantic import Field
@@ -48,7 +49,7 @@ from mockserver.web.control.entry_facts import LONGEST_FACT, facts_of, is_failed
 from mockserver.web.control.journal_search import FILTERS, filter_tests, look_through, search_tests
 from mockserver.web.journaled import attempt_reader, endpoint_of, request_of
 from mockserver.web.runner import for_each
-from mockserver.web.watching import SENT_BY, is_own_page
+from mockserver.web.watching import SENT_BY
 from mockserver.wire.control_body import ControlBody
 from mockserver.wire.field_types import digits
 from mockserver.wire.jsonio import MalformedJson, dumps, loads
@@ -93,12 +94,12 @@ class JournalQuery(ControlBody):
 class RepeatedRequest(ControlBody):
     """What of the request is sent otherwise."""
 
-    body: Any = Field(
+    body: object = Field(
         None,
         description="its body; what stands in it as ``GET .../request`` shows it is sent as it "
         "came",
     )
-    query: dict[str, Any] | None = Field(None, description="its query by name")
+    query: dict[str, object] | None = Field(None, description="its query by name")
 
 
 class TimelineQuery(ControlBody):
@@ -125,7 +126,8 @@ async def listing(call: ControlCall[ControlBody, JournalQuery]) -> object:
     other wants the newest."""
     sandbox, query = call.sandbox(), call.query
     tests = search_tests(sandbox, query.q)
-    tests += filter_tests(sandbox, {name: getattr(query, name) for name in FILTERS})
+    filters = {name: getattr(query, name) for name in FILTERS}
+    tests += filter_tests(sandbox, filters)
     after = max(query.after or 0, call.since(sandbox, query.since))
     matches = await look_through(call.world.runner, sandbox.journal, tests, after)
     page = matches.page(query.limit, from_oldest=query.after is not None)
@@ -133,7 +135,7 @@ async def listing(call: ControlCall[ControlBody, JournalQuery]) -> object:
         "count": len(matches.entries),
         "last": matches.last,
         "dropped": matches.dropped,
-        "entries": await for_each(page, lambda entry: entry_reply(entry, sandbox)),
+        "entries": await for_each(page, partial(entry_reply, sandbox=sandbox)),
     }
 
 
@@ -148,8 +150,12 @@ async def lines(call: ControlCall[ControlBody, TimelineQuery]) -> object:
     # ``after=0`` asks for the oldest lines, a mark before the first entry for the newest.
     is_from_oldest = query.after is not None or since > 0
     page = matches.page(min(query.limit, 2_000), from_oldest=is_from_oldest)
-    timeline = await for_each(page, lambda entry: _timeline_row(entry, profile))
-    meanings = {entry.op: OPERATIONS[entry.op].meaning for entry in page if entry.op in OPERATIONS}
+    timeline = await for_each(page, partial(_timeline_row, profile=profile))
+    meanings: dict[str, str] = {}
+    for entry in page:
+        # Moves of the clock and calls of unknown paths are no operations.
+        if entry.op in OPERATIONS:
+            meanings[entry.op] = OPERATIONS[entry.op].meaning
     return {
         "last": matches.last,
         "dropped": matches.dropped,
@@ -169,7 +175,8 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
     if not calls or not most:
         return []
     is_timed = calls[0].at < calls[-1].at
-    places = await for_each(calls, lambda entry: entry.at if is_timed else entry.number)
+    place_of: Callable[[JournalEntry], int] = attrgetter("at" if is_timed else "number")
+    places = await for_each(calls, place_of)
     first, last = min(places), max(places)
     # A little more than a part of the whole, so that the last place lies in the last part.
     length = (last - first) // most + 1
@@ -182,7 +189,9 @@ async def _bars(entries: Sequence[JournalEntry], most: int) -> list[dict[str, ob
     def edge(place: int) -> str:
         """Where a part begins, in the words of a search: one by number finds what comes after it,
         one by time what comes from it on."""
-        return iso(place) if is_timed else str(place - 1)
+        if is_timed:
+            return iso(place)
+        return str(place - 1)
 
     edges = [edge(place) for place in range(first, last + length + 1, length)]
     return [
@@ -207,6 +216,9 @@ def entry_reply(entry: JournalEntry, sandbox: Sandbox) -> Members:
     with the first of its tests that failed; its ``rule`` is null when none fired, ``choice`` the
     place of its outcome, from 1."""
     answer, profile = mask_body(entry.answer), profile_of(sandbox.assumed)
+    request = None
+    if entry.method:
+        request = _request_reply(entry, entry.headers)
     events = [
         reply_of("JournalEventAnswer", event, **states_of(event, profile)) for event in entry.events
     ]
@@ -215,7 +227,7 @@ def entry_reply(entry: JournalEntry, sandbox: Sandbox) -> Members:
         entry,
         by=entry.headers.get(SENT_BY),
         status=status_of(entry),
-        request=_request_reply(entry, entry.headers) if entry.method else None,
+        request=request,
         answer=answer,
         decisions=_decision_replies(entry, sandbox.config.rules),
         events=events,
@@ -228,11 +240,12 @@ def _decision_replies(entry: JournalEntry, rules: Ruleset) -> list[Members]:
     """The decisions of an entry, one for each rule that fired, and one for a stage in which none
     did: why nothing has failed is what the author of a scenario asks most."""
     attempt_of = attempt_reader(entry)
-    return [
-        _decision_reply(decision, firing, rules, partial(attempt_of, decision))
-        for decision in entry.decisions
-        for firing in decision.fired or (None,)
-    ]
+    replies: list[Members] = []
+    for decision in entry.decisions:
+        attempt = partial(attempt_of, decision)
+        for firing in decision.fired or (None,):
+            replies.append(_decision_reply(decision, firing, rules, attempt))
+    return replies
 
 
 def _decision_reply(
@@ -248,14 +261,21 @@ def _decision_reply(
         {"rule": name, "why": mask_text(why)}
         for name, why in reasons(decision, firing, rules, attempt)
     ]
+    rule = choice = None
+    delay = 0
+    if firing is not None:
+        rule, choice, delay = firing.rule, firing.choice, firing.delay
+    more: dict[str, int] = {}
+    # Of the rules that were asked in vain a decision keeps the first.
     unnamed = unnamed_before(decision, firing)
-    more = {"more": unnamed} if unnamed else {}
+    if unnamed:
+        more["more"] = unnamed
     return reply_of(
         "JournalDecisionAnswer",
         decision,
-        rule=None if firing is None else firing.rule,
-        choice=None if firing is None else firing.choice,
-        delay=duration_text(0 if firing is None else firing.delay),
+        rule=rule,
+        choice=choice,
+        delay=duration_text(delay),
         lost=losing,
         **more,
     )
@@ -265,6 +285,9 @@ def _timeline_row(entry: JournalEntry, profile: WireProfile) -> list[object]:
     """An entry as a row without names, as there may be 2,000 in an answer: the page
     (``static/admin-requests.js``) knows the places."""
     rules = fired_in(entry.decisions)
+    changes = [
+        f"{event.subject.value} {profile.word(event.after or event.what)}" for event in entry.events
+    ]
     return [
         entry.number,
         iso(entry.at),
@@ -275,10 +298,7 @@ def _timeline_row(entry: JournalEntry, profile: WireProfile) -> list[object]:
         entry.latency,
         rules[-1] if rules else None,
         entry.fault.kind.value if entry.fault else None,
-        [
-            f"{event.subject.value} {profile.word(event.after or event.what)}"
-            for event in entry.events
-        ],
+        changes,
         facts_of(entry),
     ]
 
@@ -321,8 +341,7 @@ async def repeat(call: ControlCall[RepeatedRequest, ControlBody]) -> object:
         again.query = _edited_query(changes.query, entry.query)
     if changes.body is not None:
         again.raw = _edited_body(changes.body, entry.raw)
-    sender = "control page" if is_own_page(call.headers) else "repeat"
-    status, answer = await operation.send(again, sender)
+    status, answer = await operation.send(again, call.sender("repeat"))
     return {"status": status, "answer": mask_body(answer), "entry": sandbox.journal.last}
 
 
@@ -342,7 +361,9 @@ def _edited_query(edited: Mapping[str, object], query: bytes) -> bytes:
     """As ``_edited_body``, of a query."""
     original = dict(parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True))
     unmasked = _unmasked(edited, mask_query(query, sendable_field), original)
-    return urlencode(unmasked if isinstance(unmasked, dict) else {}).encode()
+    # Of three objects it is one too.
+    parameters = unmasked if isinstance(unmasked, dict) else {}
+    return urlencode(parameters).encode()
 
 
 def _unmasked(edited: object, masked: object, original: object) -> object:
@@ -386,7 +407,9 @@ def _entry(call: AnyCall) -> tuple[Sandbox, JournalEntry]:
     # No entry has the number 0.
     entry = journal.get(whole_of(number) or 0)
     if entry is None:
-        numbers = f"{journal.dropped + 1} to {journal.last}" if journal.entries else "none"
+        numbers = "none"
+        if journal.entries:
+            numbers = f"{journal.dropped + 1} to {journal.last}"
         raise missing("Id", f"got '{number[:20]}', kept entries: {numbers}")
     return sandbox, entry
 

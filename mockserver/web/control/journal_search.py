@@ -120,7 +120,11 @@ def _by_operation(sandbox: Sandbox, wanted: str) -> Test:
     if wanted not in known:
         known |= {entry.op for entry in sandbox.journal.entries}
     allowed = operations_like(wanted, known)
-    return lambda entry: entry.op in allowed
+
+    def is_of_operation(entry: JournalEntry) -> bool:
+        return entry.op in allowed
+
+    return is_of_operation
 
 
 def _by_status(_: Sandbox, wanted: str) -> Test:
@@ -132,28 +136,49 @@ def _by_status(_: Sandbox, wanted: str) -> Test:
         )
     digits = wanted.lower().rstrip("x")
     allowed = {status for status in range(100, 600) if str(status).startswith(digits)}
-    return lambda entry: status_of(entry) in allowed
+
+    def has_status(entry: JournalEntry) -> bool:
+        return status_of(entry) in allowed
+
+    return has_status
 
 
 def _by_method(_: Sandbox, wanted: str) -> Test:
     method = wanted.upper()
-    return lambda entry: entry.method == method
+
+    def has_method(entry: JournalEntry) -> bool:
+        return entry.method == method
+
+    return has_method
 
 
 def _by_path(_: Sandbox, wanted: str) -> Test:
-    return lambda entry: entry.path == wanted
+    def has_path(entry: JournalEntry) -> bool:
+        return entry.path == wanted
+
+    return has_path
 
 
 def _by_subject(_: Sandbox, wanted: str) -> Test:
     """The id of an object that changed."""
-    return lambda entry: any(event.subject_id == wanted for event in entry.events)
+
+    def has_changed(entry: JournalEntry) -> bool:
+        return any(event.subject_id == wanted for event in entry.events)
+
+    return has_changed
 
 
 def _by_rule(_: Sandbox, wanted: str) -> Test:
     """A rule that fired, by its id or by a glob."""
-    if "*" in wanted or "?" in wanted:
-        return lambda entry: any(fnmatchcase(rule, wanted) for rule in fired_in(entry.decisions))
-    return lambda entry: wanted in fired_in(entry.decisions)
+
+    def has_fired(entry: JournalEntry) -> bool:
+        return wanted in fired_in(entry.decisions)
+
+    def has_one_like_it_fired(entry: JournalEntry) -> bool:
+        return any(fnmatchcase(rule, wanted) for rule in fired_in(entry.decisions))
+
+    is_glob = "*" in wanted or "?" in wanted
+    return has_one_like_it_fired if is_glob else has_fired
 
 
 def _by_id(_: Sandbox, wanted: str) -> Test:
@@ -175,7 +200,8 @@ def _shows(part: str, wanted: str) -> bool:
     """Whether a part of a path has a text in it, as it is shown. Masking takes its time, and of
     letters and digits it can only make asterisks: what is not there before is not there after."""
     is_plain = part.isascii() and part.isalnum()
-    if is_plain and "*" not in wanted and wanted not in part:
+    masking_adds_nothing = is_plain and "*" not in wanted
+    if masking_adds_nothing and wanted not in part:
         return False
     return wanted in mask_text(part)
 
@@ -188,7 +214,9 @@ def _by_reference(_: Sandbox, wanted: str) -> Test:
 
     def has_reference(entry: JournalEntry) -> bool:
         reference = (reference_of(entry, request_fields(entry)) or "").lower()
-        return reference == text if is_whole else text in reference
+        if is_whole:
+            return reference == text
+        return text in reference
 
     return has_reference
 
@@ -228,14 +256,22 @@ def amount_in(wanted: str) -> Decimal:
 def _by_amount(_: Sandbox, wanted: str) -> Test:
     """The amount that the request gave; ``5`` finds ``5.00``."""
     amount = amount_in(wanted)
-    return lambda entry: number_of(request_fields(entry).get("amount")) == amount
+
+    def has_amount(entry: JournalEntry) -> bool:
+        return number_of(request_fields(entry).get("amount")) == amount
+
+    return has_amount
 
 
 def _by_currency(_: Sandbox, wanted: str) -> Test:
     """The currency that the row of the entry shows, which is that of the charge where the request
     names none."""
     currency = wanted.upper()
-    return lambda entry: facts_of(entry).get("currency", "").upper() == currency
+
+    def has_currency(entry: JournalEntry) -> bool:
+        return facts_of(entry).get("currency", "").upper() == currency
+
+    return has_currency
 
 
 def _since(sandbox: Sandbox, wanted: str) -> Test:
@@ -243,13 +279,20 @@ def _since(sandbox: Sandbox, wanted: str) -> Test:
     now. A mark comes first: it is a name that the author of the test has chosen."""
     marks = sandbox.journal.marks
     number = marks.get(wanted, whole_of(wanted))
-    if number is not None:
-        return lambda entry: entry.number > number
     begin = _instant_of(wanted, sandbox.now)
-    if begin is None:
-        words = "wanted a duration such as 10m, a date or date-time, a mark or a number"
-        raise ValueError(f"got '{mask_start(wanted, 40)}', {words}{nearest(wanted, marks)}")
-    return lambda entry: entry.at >= begin
+
+    def came_after(entry: JournalEntry) -> bool:
+        return number is not None and entry.number > number
+
+    def came_since(entry: JournalEntry) -> bool:
+        return begin is not None and entry.at >= begin
+
+    if number is not None:
+        return came_after
+    if begin is not None:
+        return came_since
+    words = "wanted a duration such as 10m, a date or date-time, a mark or a number"
+    raise ValueError(f"got '{mask_start(wanted, 40)}', {words}{nearest(wanted, marks)}")
 
 
 def _instant_of(text: str, now: Micros) -> Micros | None:
@@ -298,19 +341,40 @@ def _is_due(entry: JournalEntry) -> bool:
     return not entry.method and SENT_BY not in entry.headers
 
 
+def _is_spoilt(entry: JournalEntry) -> bool:
+    """Whether a fault struck the request or its answer on their way."""
+    return entry.fault is not None
+
+
+def _is_repeat(entry: JournalEntry) -> bool:
+    """Whether the idempotency key of its request was used before."""
+    return entry.is_repeat
+
+
+def _is_scripted(entry: JournalEntry) -> bool:
+    """Whether a rule has fired in it."""
+    return bool(fired_in(entry.decisions))
+
+
 def _conditions(sandbox: Sandbox) -> Mapping[str, Test]:
     """What ``is:`` can ask, by its word. The evidence of all findings is collected once for a
     search, not for each entry."""
-    evidence = frozenset(fact.entry for finding in raised(sandbox) for fact in finding.evidence)
+    evidence: set[int | None] = set()
+    for finding in raised(sandbox):
+        evidence.update(fact.entry for fact in finding.evidence)
+
+    def is_evidence(entry: JournalEntry) -> bool:
+        return entry.number in evidence
+
     return {
         "failed": is_failed,
         "declined": _is_declined,
         "refused": _is_refused,
-        "fault": lambda entry: entry.fault is not None,
-        "finding": lambda entry: entry.number in evidence,
+        "fault": _is_spoilt,
+        "finding": is_evidence,
         "due": _is_due,
-        "repeat": lambda entry: entry.is_repeat,
-        "scripted": lambda entry: bool(fired_in(entry.decisions)),
+        "repeat": _is_repeat,
+        "scripted": _is_scripted,
     }
 
 
@@ -422,18 +486,28 @@ def _test_of(word: Word, sandbox: Sandbox) -> Test:
     """The test of a word. Raises ``ValueError`` for a value that means nothing to its operator."""
     make_test = OPERATORS[word.operator] if word.operator else _by_text
     test = make_test(sandbox, word.value)
-    return _but(test) if word.excludes else test
+    if word.excludes:
+        return _but(test)
+    return test
 
 
 def _but(test: Test) -> Test:
     """All that a test leaves out."""
-    return lambda entry: not test(entry)
+
+    def fails(entry: JournalEntry) -> bool:
+        return not test(entry)
+
+    return fails
 
 
 def _by_text(sandbox: Sandbox, wanted: str) -> Test:
     """A text in small letters in any part of the entry."""
     profile = profile_of(sandbox.assumed)
-    return lambda entry: wanted in text_of(entry, profile)
+
+    def shows_text(entry: JournalEntry) -> bool:
+        return wanted in text_of(entry, profile)
+
+    return shows_text
 
 
 PARTED = "A"
@@ -449,12 +523,11 @@ def text_of(entry: JournalEntry, profile: WireProfile) -> str:
         # In another profile states have other words.
         if kept_profile is profile:
             return kept_text
-    bodies = [
-        dumps(mask_body(body)).decode().lower()
-        for body in (entry.raw, entry.answer)
-        if body and not body.isspace()
-    ]
-    text = PARTED.join((_text_beside_bodies(entry, profile), *bodies))
+    parts = [_text_beside_bodies(entry, profile)]
+    for body in (entry.raw, entry.answer):
+        if body and not body.isspace():
+            parts.append(dumps(mask_body(body)).decode().lower())
+    text = PARTED.join(parts)
     if getsizeof(text) <= size_of(entry):
         entry.search_text = profile, text
     return text

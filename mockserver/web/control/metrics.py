@@ -8,8 +8,7 @@ value is a series of its own, which a server of Prometheus keeps for weeks.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mockserver.domain.clock import SECOND
 from mockserver.domain.record import record
@@ -57,7 +56,9 @@ def _requests(scrape: Scrape) -> Samples:
     """By operation and status, in the same order each time, as all samples are."""
     for op, counts in sorted(scrape.world.requests.items()):
         for status, count in sorted(counts.statuses.items()):
-            yield (op, str(status) if status else "none"), count
+            # Of a client that left, or was cut off, there is no status.
+            status_label = str(status) if status else "none"
+            yield (op, status_label), count
 
 
 def _durations(scrape: Scrape) -> Samples:
@@ -219,6 +220,8 @@ async def read(call: AnyCall) -> bytes:
     # Takes a moment to import, and most servers are never asked.
     from prometheus_client import generate_latest
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+    from prometheus_client.core import Metric as Family
+    from prometheus_client.registry import Collector
 
     families = {
         "counter": CounterMetricFamily,
@@ -233,7 +236,8 @@ async def read(call: AnyCall) -> bytes:
 
     await for_each(tuple(world.sandboxes), count)
 
-    scrape, filled = Scrape(world, objects), []
+    scrape = Scrape(world, objects)
+    filled: list[Family] = []
     for metric in METRICS:
         family = families[metric.kind](metric.name, metric.help, labels=metric.labels)
         for labels, value in metric.read(scrape):
@@ -242,9 +246,15 @@ async def read(call: AnyCall) -> bytes:
             else:
                 family.add_metric(labels, value)
         filled.append(family)
-    # The library asks a registry for what it has collected over time; here it is read when asked.
-    registry: Any = SimpleNamespace(collect=lambda: filled)
-    return generate_latest(registry)
+
+    class Filled(Collector):
+        """The library writes what a collector has gathered over time; here it is read when
+        asked."""
+
+        def collect(self) -> Sequence[Family]:
+            return filled
+
+    return generate_latest(Filled())
 
 
 def alive(call: AnyCall) -> object:
@@ -256,10 +266,12 @@ def alive(call: AnyCall) -> object:
 async def ready(call: AnyCall) -> object:
     """The scenarios are loaded, and the store can be written; 503 with the reasons when not: then
     an orchestrator sends no requests here, and lets the server be."""
-    problems, store = [*call.world.directory.ready_problems], call.world.store
-    fault = await store.fault() if store is not None else None
-    if fault is not None:
-        problems.append(f"the store cannot be written: {fault}")
+    problems = list(call.world.directory.ready_problems)
+    store = call.world.store
+    if store is not None:
+        fault = await store.fault()
+        if fault is not None:
+            problems.append(f"the store cannot be written: {fault}")
     if problems:
         return Reply(503, {"status": "not ready", "reasons": problems})
     return {"status": "ready"}

@@ -7,7 +7,7 @@ one list and one search serve all kinds, and a kind that has no amount simply sh
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import contains, eq
-from typing import Annotated, Any
+from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -16,24 +16,25 @@ from mockserver.domain.clock import iso
 from mockserver.domain.errors import invalid, nearest
 from mockserver.domain.masking import LONGEST_CARD_TEXT, mask_start, mask_text
 from mockserver.domain.money import number_text
+from mockserver.domain.payment_method import PaymentMethod
 from mockserver.domain.record import record
 from mockserver.domain.states import TABLES
 from mockserver.engine import due, later
-from mockserver.engine.indexed_table import Check, Holds, Query
+from mockserver.engine.indexed_table import Check, Holds, Query, Table, TableRow
 from mockserver.engine.journal import Change
 from mockserver.engine.result import Asked
 from mockserver.engine.sandbox import Sandbox
-from mockserver.engine.step import KINDS, unnoted
+from mockserver.engine.step import KINDS, Step, unnoted
 from mockserver.scenario.parse import later_of
 from mockserver.web import routes
 from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, missing
 from mockserver.web.control.journal import states_of
 from mockserver.web.control.journal_search import Word, amount_in, words_of
 from mockserver.web.control.raised import raised
-from mockserver.web.operations.route import OperationCall, Route
+from mockserver.web.operations.route import AnyRoute, OperationCall
 from mockserver.web.request import Reply
 from mockserver.web.runner import Runner
-from mockserver.web.watching import SENT_BY, is_own_page
+from mockserver.web.watching import SENT_BY
 from mockserver.wire.control_body import ControlBody, OpenBody
 from mockserver.wire.field_types import digits
 from mockserver.wire.masked_bodies import mask_body
@@ -69,17 +70,18 @@ class ObjectAct(OpenBody):
 MOST_RELATED = 50
 """Related objects of a kind, and rows of a batch, that are shown with an object."""
 
-_NAMED_BY: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "customer": (("payment_method", "customer"), ("charge", "customer")),
-    "payment_method": (("charge", "payment_method"), ("subscription", "payment_method")),
-    "batch": (("charge", "batch"),),
-    "subscription": (("charge", "subscription"),),
-    "payment_link": (("charge", "payment_link"),),
-    "charge": (("transfer", "charge"),),
-    "vault": (("payment_method", "vault"),),
-    "payto": (("payment_method", "payto"),),
+_NAMED_BY: Mapping[str, Sequence[str]] = {
+    "customer": ("payment_method", "charge"),
+    "payment_method": ("charge", "subscription"),
+    "batch": ("charge",),
+    "subscription": ("charge",),
+    "payment_link": ("charge",),
+    "charge": ("transfer",),
+    "vault": ("payment_method",),
+    "payto": ("payment_method",),
 }
-"""Kinds of objects that name one of a kind, and the index by which they are found."""
+"""The kinds of objects that name one of a kind. The index that finds them has the name of that
+kind."""
 
 _SHOWN_LABEL = 120
 _LONGEST_LABEL = _SHOWN_LABEL + LONGEST_CARD_TEXT
@@ -88,7 +90,9 @@ _LONGEST_LABEL = _SHOWN_LABEL + LONGEST_CARD_TEXT
 _LABELS = ("reference", "title", "name", "description", "url", "email")
 """Fields by which a person may know an object, the one that says most first."""
 
-_READ_ROUTES: Mapping[str, Route[Any, Any]] = {
+T = TypeVar("T")
+
+_READ_ROUTES: Mapping[str, AnyRoute] = {
     row.op.removesuffix(".get"): row
     for row in routes.ROUTES
     if row.method == "GET" and row.op.endswith(".get")
@@ -105,10 +109,10 @@ async def listing(call: ControlCall[ControlBody, ObjectQuery]) -> object:
         return {"counts": _counts(sandbox)}
     table, reader = _table(sandbox, kind), ObjectReader(kind, profile_of(sandbox.assumed))
     tests = object_tests(sandbox, query.q, reader)
-    wanted: Query[Any] = Query(limit=min(query.limit, 1_000), skip=query.skip, where=tests)
+    wanted = Query(limit=min(query.limit, 1_000), skip=query.skip, where=tests)
     counts: dict[str, int] = {}
 
-    def of_one_instant(look: Callable[[], Any]) -> Any:
+    def of_one_instant(look: Callable[[], T]) -> T:
         """The page shows what is found and how many there are: both as of one instant."""
         counts.update(_counts(sandbox))
         return look()
@@ -129,21 +133,31 @@ def _counts(sandbox: Sandbox) -> dict[str, int]:
 async def get(call: AnyCall) -> object:
     """One object as the payments API shows it, card numbers and ccv masked, and the state it is
     in; ``object`` is null for a kind that the API has no call for."""
-    sandbox, kind, object_id, row = _object(call)
+    named = _object(call)
+    sandbox, kind = named.sandbox, named.kind
     profile = profile_of(sandbox.assumed)
     route = _READ_ROUTES.get(kind)
     answer = None
     if route is not None:
-        answer = _answer_of(sandbox, route, {KINDS[kind].id_name: object_id})
-    changes = sandbox.journal.stories.of(object_id)
+        answer = _answer_of(sandbox, route, {KINDS[kind].id_name: named.object_id})
+    changes = sandbox.journal.stories.of(named.object_id)
     return {
-        **ObjectReader(kind, profile).line(row),
+        **ObjectReader(kind, profile).line(named.row),
         "kind": kind,
         "object": answer,
         "story": [_change_reply(sandbox, change, profile) for change in changes],
-        "related": await _related(call.world.runner, sandbox, kind, object_id, row),
-        "rows": _batch_rows(row),
+        "related": await _related(call.world.runner, named),
+        "rows": _batch_rows(named.row),
     }
+
+
+class _NamedObject(NamedTuple):
+    """The object that a path names by kind and id: its ``row`` in a table of the ``sandbox``."""
+
+    sandbox: Sandbox
+    kind: str
+    object_id: str
+    row: TableRow
 
 
 @record
@@ -155,58 +169,65 @@ class _Naming:
     ids: Sequence[str]
 
 
-async def _related(
-    runner: Runner, sandbox: Sandbox, kind: str, row_id: str, row: Any
-) -> list[dict[str, object]]:
+async def _related(runner: Runner, named: _NamedObject) -> list[dict[str, object]]:
     """The objects that name this one, by kind: how many there are, and the newest of them; and
     those that it came from and the API does not name."""
-    naming = [_Naming(other, index, [row_id]) for other, index in _NAMED_BY.get(kind, ())]
+    sandbox, kind = named.sandbox, named.kind
+    naming = [
+        _Naming(other_kind, kind, [named.object_id]) for other_kind in _NAMED_BY.get(kind, ())
+    ]
     if kind == "customer":
         # A subscription names a payment method, and that its customer.
-        methods = await runner.search(
-            sandbox.payment_methods, Query(limit=MOST_RELATED, equal=[("customer", [row_id])])
+        of_customer = Query[PaymentMethod](
+            limit=MOST_RELATED, equal=[("customer", [named.object_id])]
         )
+        methods = await runner.search(sandbox.payment_methods, of_customer)
         method_ids = [method.payment_method_id for method in methods.rows]
         naming.append(_Naming("subscription", "payment_method", method_ids))
     profile = profile_of(sandbox.assumed)
     related: list[dict[str, object]] = []
 
-    def add(other_kind: str, count: int, rows: Sequence[Any]) -> None:
+    def add(other_kind: str, count: int, rows: Sequence[TableRow]) -> None:
         if rows:
             lines = list(map(ObjectReader(other_kind, profile).line, rows))
             related.append({"kind": other_kind, "count": count, "objects": lines})
 
     for others in naming:
-        query: Query[Any] = Query(limit=MOST_RELATED, equal=[(others.index, others.ids)])
+        query = Query[TableRow](limit=MOST_RELATED, equal=[(others.index, others.ids)])
         page = await runner.search(KINDS[others.kind].table(sandbox), query)
         add(others.kind, page.count, page.rows)
     for origin_kind in ("batch", "payment_link"):
-        origin_id = getattr(row, f"{origin_kind}_id", None)
-        # What it came from; of a batch that field is its own id.
+        origin_id = getattr(named.row, f"{origin_kind}_id", None)
+        # Of a batch or a link that field is its own id.
         if origin_id and origin_kind != kind:
             origin = KINDS[origin_kind].table(sandbox).get(origin_id)
-            add(origin_kind, 1, [origin] if origin is not None else [])
+            if origin is not None:
+                add(origin_kind, 1, [origin])
     return related
 
 
-def _batch_rows(row: Any) -> list[dict[str, object]] | None:
+def _batch_rows(row: TableRow) -> list[dict[str, object]] | None:
     """The first rows of a batch, each with what it pays by and what came of it; None for any other
     object. Their texts are the client's, so they are masked and cut."""
     if not isinstance(row, Batch):
         return None
-    first_rows = [row.current_row(place) for place in range(min(len(row.rows), MOST_RELATED))]
-    return [
-        reply_of(
+    replies: list[dict[str, object]] = []
+    for place in range(min(len(row.rows), MOST_RELATED)):
+        batch_row = row.current_row(place)
+        reason = None
+        if batch_row.failure is not None:
+            reason = mask_text(batch_row.failure.reason)
+        reply = reply_of(
             "BatchRowAnswer",
             batch_row,
-            number=number,
+            number=place + 1,
             paymentMethodId=mask_start(batch_row.payment_method_id, 64),
             reference=mask_start(batch_row.reference, 120),
             amount=f"{batch_row.currency} {number_text(batch_row.amount)}",
-            reason=mask_text(batch_row.failure.reason) if batch_row.failure else None,
+            reason=reason,
         )
-        for number, batch_row in enumerate(first_rows, 1)
-    ]
+        replies.append(reply)
+    return replies
 
 
 async def act(call: ControlCall[ObjectAct, ControlBody]) -> object:
@@ -216,15 +237,21 @@ async def act(call: ControlCall[ObjectAct, ControlBody]) -> object:
     Raises ``NotFound`` (1) for an unknown object, ``Invalid`` (90) for what is no such entry or not
     of this kind, and what the move raises, such as ``WrongState``; then nothing has happened.
     """
-    sandbox, kind, object_id, _ = _object(call)
+    named = _object(call)
+    sandbox, kind, object_id = named.sandbox, named.kind, named.object_id
+    entry = dict(call.document)
     # An entry that was copied from a scenario may have it.
-    entry = {name: value for name, value in call.document.items() if name != "after"}
+    entry.pop("after", None)
     act_now, faults = later_of(entry)
     if act_now is None:
         raise invalid(faults)
-    by = "control page" if is_own_page(call.headers) else "control API"
-    asked = Asked(f"object.{act_now.move}", headers={SENT_BY: by})
-    due.carry_out(sandbox, asked, lambda step: later.happen_now(step, kind, object_id, act_now))
+    moved = act_now
+
+    def let_happen(step: Step) -> None:
+        later.happen_now(step, kind, object_id, moved)
+
+    asked = Asked(f"object.{act_now.move}", headers={SENT_BY: call.sender()})
+    due.carry_out(sandbox, asked, let_happen)
     call.world.runner.acted(sandbox)
     return await get(call)
 
@@ -233,17 +260,15 @@ def states(call: AnyCall) -> object:
     """Every state table: how an object begins, and each legal move, in the words of the sandbox
     that is named."""
     word = profile_of(call.assumed()).word
-    return {
-        name: {
-            "subject": table.subject,
-            "begins": {str(event or ""): word(state) for event, state in table.begins.items()},
-            "moves": {
-                word(state): {str(event): word(after) for event, after in row.items()}
-                for state, row in table.moves.items()
-            },
-        }
-        for name, table in TABLES.items()
-    }
+    replies: dict[str, object] = {}
+    for name, table in TABLES.items():
+        # An object that begins in one way only names no event.
+        begins = {str(event or ""): word(state) for event, state in table.begins.items()}
+        moves: dict[str, dict[str, str]] = {}
+        for state, afters in table.moves.items():
+            moves[word(state)] = {str(event): word(after) for event, after in afters.items()}
+        replies[name] = {"subject": table.subject, "begins": begins, "moves": moves}
+    return replies
 
 
 def _change_reply(sandbox: Sandbox, change: Change, profile: WireProfile) -> dict[str, object]:
@@ -254,7 +279,7 @@ def _change_reply(sandbox: Sandbox, change: Change, profile: WireProfile) -> dic
     return reply_of("ObjectChangeAnswer", change, kept=is_kept, **states)
 
 
-def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]) -> object:
+def _answer_of(sandbox: Sandbox, route: AnyRoute, path: Mapping[str, str]) -> object:
     """The answer of an ordinary read without a request: it is not journaled and no rule sees it,
     so that looking at an object changes nothing of a test."""
     # Such a read has neither a body nor a query.
@@ -262,27 +287,23 @@ def _answer_of(sandbox: Sandbox, route: Route[Any, Any], path: Mapping[str, str]
     return mask_body(Reply(200, route.handle(call)).text())
 
 
-def _table(sandbox: Sandbox, kind: str) -> Any:
+def _table(sandbox: Sandbox, kind: str) -> Table[TableRow]:
     """The table of a kind, whose rows are of any type: ``ObjectReader`` asks them by name. Raises
     ``Invalid`` (90) for an unknown kind."""
     if kind not in KINDS:
-        raise invalid(
-            {
-                "Kind": f"got '{mask_start(kind, 40)}', wanted one of "
-                f"{', '.join(KINDS)}{nearest(kind, KINDS)}"
-            }
-        )
+        wanted = f"wanted one of {', '.join(KINDS)}{nearest(kind, KINDS)}"
+        raise invalid({"Kind": f"got '{mask_start(kind, 40)}', {wanted}"})
     return KINDS[kind].table(sandbox)
 
 
-def _object(call: AnyCall) -> tuple[Sandbox, str, str, Any]:
-    """The sandbox, the kind and the id of the object that the path names, and the object. Raises
-    ``NotFound`` (1), ``Invalid`` (90) for an unknown kind."""
+def _object(call: AnyCall) -> _NamedObject:
+    """The object that the path names. Raises ``NotFound`` (1), ``Invalid`` (90) for an unknown
+    kind."""
     sandbox, kind, object_id = call.sandbox(), call.path["kind"], call.path["object_id"]
     row = _table(sandbox, kind).get(object_id)
     if row is None:
         raise missing("Id", f"no {kind} '{mask_start(object_id, 64)}'")
-    return sandbox, kind, object_id, row
+    return _NamedObject(sandbox, kind, object_id, row)
 
 
 _IS = "is"
@@ -296,16 +317,17 @@ class ObjectReader:
     kind: str
     profile: WireProfile
 
-    def id_of(self, row: Any) -> str:
-        object_id: str = getattr(row, f"{self.kind}_id")
-        return object_id
+    def id_of(self, row: TableRow) -> str:
+        return KINDS[self.kind].id_of(row)
 
-    def state_of(self, row: Any) -> str | None:
+    def state_of(self, row: TableRow) -> str | None:
         """The state as the API spells it."""
-        state = getattr(row, "status", None) or getattr(row, "state", None)
-        return None if state is None else self.profile.word(state)
+        state = KINDS[self.kind].state_of(row)
+        if state is None:
+            return None
+        return self.profile.word(state)
 
-    def amount_of(self, row: Any) -> str | None:
+    def amount_of(self, row: TableRow) -> str | None:
         """The amount with the currency before it, where the object has one of its own."""
         amount = getattr(row, "amount", None)
         if amount is None:
@@ -313,7 +335,7 @@ class ObjectReader:
         currency = getattr(row, "currency", None) or ""
         return f"{currency} {number_text(amount)}".strip()
 
-    def label_of(self, row: Any) -> str | None:
+    def label_of(self, row: TableRow) -> str | None:
         """What its maker calls it: the first of ``_LABELS`` that it has."""
         for name in _LABELS:
             label = getattr(row, name, None)
@@ -322,7 +344,7 @@ class ObjectReader:
                 return mask_text(str(label)[:_LONGEST_LABEL])[:_SHOWN_LABEL]
         return None
 
-    def line(self, row: Any) -> dict[str, object]:
+    def line(self, row: TableRow) -> dict[str, object]:
         """What a list says of an object: the same few things of every kind, null where it has
         none."""
         return {
@@ -333,10 +355,10 @@ class ObjectReader:
             "label": self.label_of(row),
         }
 
-    def text(self, row: Any) -> str:
+    def text(self, row: TableRow) -> str:
         """All that a list says of an object, in small letters."""
         parts = self.id_of(row), self.state_of(row), self.amount_of(row), self.label_of(row)
-        return " ".join(filter(None, parts)).lower()
+        return " ".join(part for part in parts if part).lower()
 
 
 @record
@@ -349,44 +371,52 @@ class _OperatorTest:
     wanted: str
     excludes: bool
 
-    def __call__(self, row: Any) -> bool:
+    def __call__(self, row: TableRow) -> bool:
         value = str(self.operator.read(self.reader, row) or "").lower()
         return self.operator.fits(value, self.wanted) is not self.excludes
 
 
-def _number_of(_: ObjectReader, row: Any) -> object:
+def _number_of(_: ObjectReader, row: TableRow) -> object:
     """The amount without its currency, as a search gives it."""
     amount = getattr(row, "amount", None)
-    return None if amount is None else number_text(amount)
+    if amount is None:
+        return None
+    return number_text(amount)
 
 
-def _currency_of(_: ObjectReader, row: Any) -> object:
+def _currency_of(_: ObjectReader, row: TableRow) -> object:
     """The currency of an amount: an object without one has none."""
-    return None if getattr(row, "amount", None) is None else getattr(row, "currency", None)
+    if getattr(row, "amount", None) is None:
+        return None
+    return getattr(row, "currency", None)
 
 
-def _last_digits_of(_: ObjectReader, row: Any) -> object:
+def _last_digits_of(_: ObjectReader, row: TableRow) -> object:
     """The last four digits of the card of an object: a charge has it in its instrument, a vault
     item itself."""
-    card = getattr(getattr(row, "instrument", None), "card", None) or getattr(row, "card", None)
-    return getattr(getattr(card, "number", None), "last4", None)
+    instrument = getattr(row, "instrument", None)
+    card = getattr(instrument, "card", None) or getattr(row, "card", None)
+    number = getattr(card, "number", None)
+    return getattr(number, "last4", None)
 
 
-def _decline_code_of(_: ObjectReader, row: Any) -> object:
+def _decline_code_of(_: ObjectReader, row: TableRow) -> object:
     """The code with which the newest try was declined."""
     attempts = getattr(row, "failed_attempts", None)
-    return int(attempts[-1].error_code) if attempts else None
+    if not attempts:
+        return None
+    return int(attempts[-1].error_code)
 
 
-def _customer_of(_: ObjectReader, row: Any) -> object:
+def _customer_of(_: ObjectReader, row: TableRow) -> object:
     return getattr(row, "customer_id", None)
 
 
-def _email_of(_: ObjectReader, row: Any) -> object:
+def _email_of(_: ObjectReader, row: TableRow) -> object:
     return getattr(row, "email", None)
 
 
-def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Check[Any]]:
+def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Check[TableRow]]:
     """What an object must pass. Raises ``Invalid`` (90) for a search that means nothing."""
     try:
         return [_test(sandbox, word, reader) for word in words_of(text, (*_OPERATORS, _IS))]
@@ -394,7 +424,7 @@ def object_tests(sandbox: Sandbox, text: str, reader: ObjectReader) -> list[Chec
         raise invalid({"Q": str(fault)}) from None
 
 
-def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[Any]:
+def _test(sandbox: Sandbox, word: Word, reader: ObjectReader) -> Check[TableRow]:
     """The test of a word: a value that a thread may call, so no function that holds a sandbox.
     Raises ``ValueError``."""
     if word.operator is None:
@@ -418,12 +448,17 @@ def _ids_with_findings(wanted: str, sandbox: Sandbox) -> frozenset[str]:
     ``ValueError`` for another word than ``finding`` after ``is:``, the only one so far."""
     if wanted != "finding":
         raise ValueError(f"got '{wanted[:20]}'{nearest(wanted, ['finding'])}, allowed: finding")
-    return frozenset(value for finding in raised(sandbox) for value in finding.about.values())
+    ids: set[str] = set()
+    for finding in raised(sandbox):
+        ids.update(finding.about.values())
+    return frozenset(ids)
 
 
 def _has(text: str, wanted: str) -> bool:
     """Whether a text has another in it, or with ``=`` before that is the same."""
-    return text == wanted[1:] if wanted.startswith("=") else wanted in text
+    if wanted.startswith("="):
+        return text == wanted[1:]
+    return wanted in text
 
 
 @record
@@ -431,7 +466,7 @@ class _Operator:
     """An operator of ``q``: what it reads of an object, and when that, in small letters, fits what
     is wanted."""
 
-    read: Callable[[ObjectReader, Any], object]
+    read: Callable[[ObjectReader, TableRow], object]
     fits: Callable[[str, str], bool] = eq
 
 

@@ -20,7 +20,9 @@ def watch_of(sandbox: Sandbox) -> Watch | None:
 def raised(sandbox: Sandbox) -> Iterable[Finding]:
     """The findings of a sandbox, the oldest first; none with ``--findings off``."""
     watch = watch_of(sandbox)
-    return watch.ledger if watch is not None else ()
+    if watch is None:
+        return ()
+    return watch.ledger
 
 
 def finding_counts(sandbox: Sandbox) -> dict[str, int] | None:

@@ -20,7 +20,9 @@ from mockserver.web.control import (
     sandboxes,
     scenarios,
     state,
+    text_report,
     verify,
+    waiting,
     webhooks,
 )
 from mockserver.web.control.call import AnyCall, AnyControlRoute, ControlRoute
@@ -50,11 +52,13 @@ CONTROL_ROUTES: Sequence[AnyControlRoute] = (
     *fork.ROUTES,
     *assumptions.ROUTES,
     *clock.ROUTES,
+    *waiting.ROUTES,
     *scenarios.ROUTES,
     *journal.ROUTES,
     *verify.ROUTES,
     *runs.ROUTES,
     *findings.ROUTES,
+    *text_report.ROUTES,
     *books.ROUTES,
     *objects.ROUTES,
     *webhooks.ROUTES,

@@ -14,7 +14,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
 from pydantic import Field
 
@@ -26,8 +26,9 @@ from mockserver.web.control.books import BooksQuery, money_shown, under_way
 from mockserver.web.control.call import ControlCall, ControlRoute
 from mockserver.web.control.clock import within_longest
 from mockserver.web.control.entry_facts import status_of
-from mockserver.web.control.findings import end_story, findings_since, timeline
+from mockserver.web.control.findings import end_story, findings_since
 from mockserver.web.control.scenarios import reports_of
+from mockserver.web.control.text_report import timeline
 from mockserver.web.runner import for_each
 from mockserver.wire.control_body import ControlBody, read_exactly
 from mockserver.wire.field_types import Duration, Switch
@@ -76,16 +77,21 @@ async def look(call: ControlCall[RunLook, RunLookQuery]) -> object:
     entries = list(sandbox.journal.since(after))
     if body.timeout is not None:
         await _settle(call, sandbox, body.timeout)
-    since = {} if call.query.since is None else {"since": call.query.since}
-    orders = read_exactly(BooksQuery, {"limit": _MOST_ORDERS, **since})
+    wanted_orders = {"limit": _MOST_ORDERS}
+    if call.query.since is not None:
+        wanted_orders["since"] = call.query.since
+    orders = read_exactly(BooksQuery, wanted_orders)
     money = await money_shown(call, sandbox, orders)
     if body.finish:
         end_story(call, sandbox)
+    calls = await for_each(entries, partial(_call, sandbox=sandbox))
+    findings = findings_since(call, sandbox, after)
+    fired = [report.rule.id for report in reports_of(call, sandbox) if report.tally.hits]
     return {
-        "calls": await for_each(entries, lambda entry: _call(entry, sandbox)),
+        "calls": calls,
         "money": money,
-        "findings": findings_since(call, sandbox, after),
-        "fired": [report.rule.id for report in reports_of(call, sandbox) if report.tally.hits],
+        "findings": findings,
+        "fired": fired,
         "due": [work.what.value for work in sandbox.schedule.earliest(_MOST_DUE)],
         "clock": sandbox.clock.mode.value,
         "timeline": "\n".join(await timeline(sandbox, after)),
@@ -107,15 +113,20 @@ def _call(entry: JournalEntry, sandbox: Sandbox) -> Members:
     """A call, or what came due, in short: only what decides how it can fail, and what it moved. A
     charge by token can fail for an expired token, a batch that was taken in each of its rows."""
     status = status_of(entry)
-    request: Mapping[str, Any] = {}
+    request: Mapping[str, object] = {}
     # Of most requests nothing more is asked, and to read them all takes longer than the rest.
     if b'"token"' in entry.raw or entry.op == _BATCH:
         request = _object_of(entry.raw)
     row_count = 0
-    if entry.op == _BATCH and status in _TAKEN and isinstance(request.get("count"), int):
-        row_count = request["count"]
-    named = {found.decode() for found in _ID.findall(entry.path.encode() + b" " + entry.raw)}
-    moved = {event.subject_id for event in entry.events if event.subject == "charge"}
+    stated_count = request.get("count")
+    is_taken_batch = entry.op == _BATCH and status in _TAKEN
+    if is_taken_batch and isinstance(stated_count, int):
+        row_count = stated_count
+    charges = {event.subject_id for event in entry.events if event.subject == "charge"}
+    for named in _ID.findall(entry.path.encode() + b" " + entry.raw):
+        # A request may name other ids too: of customers, of batches.
+        if named.decode() in sandbox.charges:
+            charges.add(named.decode())
     return reply_of(
         "RunCallAnswer",
         entry,
@@ -125,8 +136,7 @@ def _call(entry: JournalEntry, sandbox: Sandbox) -> Members:
         token=bool(request.get("token")),
         card=_card_of(entry),
         rows=row_count,
-        # A request may name other ids too: of customers, of batches.
-        charges=sorted(moved | {charge for charge in named if charge in sandbox.charges}),
+        charges=sorted(charges),
     )
 
 
@@ -143,20 +153,27 @@ def _card_of(entry: JournalEntry) -> str:
     if b'"paymentInformation"' not in entry.answer:
         return ""
     paid = _object_of(entry.answer).get("paymentInformation")
-    card = paid.get("card") if isinstance(paid, dict) else None
+    if not isinstance(paid, dict):
+        return ""
+    card = paid.get("card")
     if not isinstance(card, dict):
         return ""
-    digits = f"{card.get('cardIin') or ''}{str(card.get('cardNumber'))[-4:]}"
-    return digits if len(digits) == _CARD_DIGITS and digits.isdecimal() else ""
+    first_six, last_four = card.get("cardIin") or "", str(card.get("cardNumber"))[-4:]
+    digits = f"{first_six}{last_four}"
+    if len(digits) != _CARD_DIGITS or not digits.isdecimal():
+        return ""
+    return digits
 
 
-def _object_of(text: bytes) -> Mapping[str, Any]:
+def _object_of(text: bytes) -> Mapping[str, object]:
     """The JSON object that a body is; empty for anything else, as a client may send anything."""
     try:
         value = json.loads(text)
     except ValueError:
         return {}
-    return value if isinstance(value, dict) else {}
+    if not isinstance(value, dict):
+        return {}
+    return value
 
 
 ROUTES = (

@@ -76,9 +76,11 @@ async def listing(call: ControlCall[ControlBody, SandboxQuery]) -> object:
             if sandbox is not None:
                 await call.world.runner.catch_up(sandbox)
                 page.append(sandbox)
-    replies = await for_each(
-        page, lambda sandbox: _sandbox_reply(call, sandbox, masked_key(sandbox.public_key))
-    )
+
+    def masked_reply(sandbox: Sandbox) -> dict[str, object]:
+        return _sandbox_reply(call, sandbox, masked_key(sandbox.public_key))
+
+    replies = await for_each(page, masked_reply)
     return {"count": len(known_keys), "sandboxes": replies}
 
 
@@ -90,7 +92,9 @@ def get(call: AnyCall) -> object:
         call.headers.get("x-secretkey") == sandbox.key
         or call.headers.get("x-publickey") == sandbox.public_key
     )
-    public_key = sandbox.public_key if has_key else masked_key(sandbox.public_key)
+    public_key = masked_key(sandbox.public_key)
+    if has_key:
+        public_key = sandbox.public_key
     return _sandbox_reply(call, sandbox, public_key)
 
 
@@ -182,7 +186,9 @@ async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]
 
     def open_anew(key: str) -> Sandbox | None:
         sandbox = sandboxes.in_memory.get(key)
-        beginning = sandbox.beginning if sandbox is not None else stored_beginnings.get(key)
+        beginning = stored_beginnings.get(key)
+        if sandbox is not None:
+            beginning = sandbox.beginning
         if beginning is None:
             # It was dropped meanwhile.
             return None
@@ -194,7 +200,9 @@ async def _reset(call: ControlCall[ControlBody, ResetQuery], keys: Sequence[str]
 
     opened = await for_each(keys, open_anew)
     # Each lot has a commit of its own, which may fail.
-    for sandbox in filter(None, opened):
+    for sandbox in opened:
+        if sandbox is None:
+            continue
         await storage.kept(sandbox)
         # What was in the store alone was in nobody's use, and does not stay in memory.
         was_stored_alone = sandbox.key in stored_beginnings

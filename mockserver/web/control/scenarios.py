@@ -12,6 +12,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from pydantic import Field
@@ -28,7 +29,6 @@ from mockserver.web.control.call import AnyCall, ControlCall, ControlRoute, miss
 from mockserver.web.control.findings import idle_of
 from mockserver.web.journaled import fields_of
 from mockserver.web.runner import for_each
-from mockserver.web.watching import is_own_page
 from mockserver.wire.control_body import ControlBody, OpenBody
 from mockserver.wire.jsonio import dumps
 from mockserver.wire.replies import reply_of
@@ -98,9 +98,7 @@ async def set_up(call: ControlCall[ScenarioText, ScenarioQuery]) -> object:
     scenario, _ = await _read(call)
     if not scenario.said.setup:
         raise invalid({"Setup": f"scenario '{scenario.name}' has no set-up calls"})
-    # Said of each call in the journal: no client has asked for it.
-    by = "control page" if is_own_page(call.headers) else "control API"
-    return {"calls": await call.world.set_up(call.sandbox(), scenario, by)}
+    return {"calls": await call.world.set_up(call.sandbox(), scenario, call.sender())}
 
 
 def clear(call: ControlCall[ControlBody, ScenarioRemoval]) -> object:
@@ -136,11 +134,10 @@ def rules(call: AnyCall) -> object:
 def reports_of(call: AnyCall, sandbox: Sandbox) -> list[CountedRule]:
     """Every rule of a sandbox with its counters, in the order of asking."""
     # Rules of connections are asked before a sandbox is known, so the server counts them.
-    reports_of_connections = {
-        report.rule.id: report
-        for report in call.world.directory.connections.rules()
-        if report.rule.stage is Stage.CONNECT
-    }
+    reports_of_connections: dict[str, CountedRule] = {}
+    for report in call.world.directory.connections.rules():
+        if report.rule.stage is Stage.CONNECT:
+            reports_of_connections[report.rule.id] = report
     return [
         reports_of_connections.get(report.rule.id, report)
         for report in sandbox.director.rules(sandbox.now)
@@ -153,7 +150,9 @@ def _put_in_force(call: AnyCall, scenarios: Sequence[Scenario]) -> dict[str, obj
     seed already."""
     sandbox, directory = call.sandbox(), call.world.directory
     config = directory.config_under(scenarios)
-    too_late = [] if sandbox.is_untouched() else _opening_keys(sandbox, scenarios)
+    too_late: list[str] = []
+    if not sandbox.is_untouched():
+        too_late = _opening_keys(sandbox, scenarios)
     directory.put_in_force(sandbox, config)
     answer = listing(call)
     if too_late:
@@ -192,7 +191,7 @@ async def _read(
     # A request without a valid key is refused before its body is read.
     call.sandbox()
     name = call.query.name or _POSTED
-    return await _read_soundly(call, lambda: _with_warnings(_scenario_of_body(call, name)))
+    return await _read_soundly(call, partial(_read_with_warnings, call, name))
 
 
 async def _read_soundly(call: AnyCall, read: Callable[[], T]) -> T:
@@ -204,9 +203,13 @@ async def _read_soundly(call: AnyCall, read: Callable[[], T]) -> T:
         faults: dict[str, str] = {}
         for problem in refused.problems:
             place = f"line {problem.line}, column {problem.column}"
+            words = problem.message
+            if problem.path:
+                words = f"{problem.path}: {words}"
             # Details have one text for each name, and a place may have several faults.
-            words = f"{problem.path}: {problem.message}" if problem.path else problem.message
-            faults[place] = f"{faults[place]}; {words}" if place in faults else words
+            if place in faults:
+                words = f"{faults[place]}; {words}"
+            faults[place] = words
         raise invalid(faults) from None
 
 
@@ -223,9 +226,7 @@ async def check(call: ControlCall[ScenarioText, ControlBody]) -> object:
     nothing is loaded. An editor asks while somebody types, so a fault is an answer and no
     refusal."""
     try:
-        scenario, warned = await _read_in_time(
-            call, lambda: _with_warnings(_scenario_of_body(call))
-        )
+        scenario, warned = await _read_in_time(call, partial(_read_with_warnings, call, _POSTED))
     except ScenarioRefused as refused:
         problems = [reply_of("ScenarioProblemAnswer", problem) for problem in refused.problems]
         return {"valid": False, "problems": problems, "warnings": [], "name": None, "rules": 0}
@@ -238,19 +239,17 @@ async def check(call: ControlCall[ScenarioText, ControlBody]) -> object:
     }
 
 
-def _with_warnings(scenario: Scenario) -> tuple[Scenario, list[dict[str, object]]]:
-    """A scenario and its rules without effect, in the order of its lines."""
+def _read_with_warnings(call: AnyCall, name: str) -> tuple[Scenario, list[dict[str, object]]]:
+    """The scenario of the body and its rules without effect, in the order of its lines."""
     # Takes a moment to import, and is needed with the first scenario of a client.
     from mockserver.web.absent_members import scenario_warnings
 
-    return scenario, [
-        {
-            "line": warning.rule.line,
-            "rule": warning.rule.id,
-            "message": mask_text(f"rule '{warning.rule.id}' {warning.words}"),
-        }
-        for warning in scenario_warnings(scenario)
-    ]
+    scenario = _scenario_of_body(call, name)
+    warnings: list[dict[str, object]] = []
+    for warning in scenario_warnings(scenario):
+        message = mask_text(f"rule '{warning.rule.id}' {warning.words}")
+        warnings.append({"line": warning.rule.line, "rule": warning.rule.id, "message": message})
+    return scenario, warnings
 
 
 async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
@@ -261,7 +260,7 @@ async def try_out(call: ControlCall[ScenarioText, ControlBody]) -> object:
     tried: Scenario | None = None
     # A client that sends no body sends an empty object.
     if call.raw.strip() not in (b"", b"{}"):
-        tried = await _read_soundly(call, lambda: _scenario_of_body(call))
+        tried = await _read_soundly(call, partial(_scenario_of_body, call))
         # The last is asked first, as one that is added.
         others = [scenario for scenario in scenarios if scenario.name != tried.name]
         scenarios = [*others, tried]
@@ -295,7 +294,10 @@ def text(call: AnyCall) -> object:
     scenario = in_force[name]
     # One that was made by a program has no text of its own.
     whole = scenario.text or json.dumps(json.loads(dumps(scenario.source)), indent=2)
-    text = whole if call.headers.get("x-secretkey") == sandbox.key else mask_text(whole)
+    text = whole
+    # An id or a public key, which many know, names the sandbox too.
+    if call.headers.get("x-secretkey") != sandbox.key:
+        text = mask_text(whole)
     return {"name": name, "text": text, "masked": text != whole, "builtIn": scenario.builtin}
 
 

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from functools import partial
 from heapq import nsmallest
-from typing import Any, TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import Field
 
@@ -29,6 +30,7 @@ from mockserver.domain.record import record
 from mockserver.engine.journal import JournalEntry
 from mockserver.engine.journaling import asked_with
 from mockserver.findings.catalogue import Severity, kind_of
+from mockserver.findings.ledger import Finding
 from mockserver.scenario.attempt import Attempt
 from mockserver.scenario.matching import Difference
 from mockserver.scenario.problems import Problems, ScenarioRefused
@@ -46,7 +48,7 @@ from mockserver.wire.control_body import ControlBody
 from mockserver.wire.field_types import Severity as SeverityWord
 from mockserver.wire.field_types import Switch
 from mockserver.wire.profile import profile_of
-from mockserver.wire.replies import reply_of
+from mockserver.wire.replies import Members, reply_of
 
 
 class SinceQuery(ControlBody):
@@ -61,7 +63,7 @@ class SinceQuery(ControlBody):
 class Expectations(ControlBody):
     """What should have happened."""
 
-    requests: list[Any] | None = Field(
+    requests: list[object] | None = Field(
         None,
         description="a list of {op, where, count: {exactly | min, max}}",
     )
@@ -69,7 +71,7 @@ class Expectations(ControlBody):
         None, description="the least severity that fails; none allows no finding at all"
     )
     rules: Switch = Field(False, description="whether every expect of a rule must be met too")
-    money: list[Any] | None = Field(
+    money: list[object] | None = Field(
         None,
         description="sentences that must hold of the money, such as net(*) <= 20",
     )
@@ -77,7 +79,7 @@ class Expectations(ControlBody):
         False,
         description="report what was left open first, and list every finding: the end of a test",
     )
-    allow: list[Any] | None = Field(
+    allow: list[object] | None = Field(
         None,
         description="findings that may be there, such as authorisation-forgotten",
     )
@@ -120,19 +122,26 @@ async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
     # All of one instant: entries are noted, and pushed out, while others are served.
     journal = sandbox.journal
     entries = tuple(journal.since(after))
-    loss = journal.loss() if journal.dropped else None
+    loss = None
+    if journal.dropped:
+        loss = journal.loss()
     unmet: list[str] = []
     if wanted.rules:
         unmet += sandbox.director.unmet()
         unmet += await broken(sandbox, sentences(sandbox))
     unmet += broken_money
-    raised = [] if wanted.severity is None else at_least(sandbox, wanted.severity, after)
-    failing = [finding for finding in raised if finding.kind.name not in wanted.allowed]
-    # The end of a test lists whatever there is, also what fails nothing.
-    listed = at_least(sandbox, Severity.NOTE, after) if wanted.finish else failing
+    failing: list[Finding] = []
+    if wanted.severity is not None:
+        raised = at_least(sandbox, wanted.severity, after)
+        failing = [finding for finding in raised if finding.kind.name not in wanted.allowed]
+    listed = failing
+    idle: list[str] | None = None
+    if wanted.finish:
+        # The end of a test lists whatever there is, also what fails nothing.
+        listed = at_least(sandbox, Severity.NOTE, after)
+        idle = idle_of(sandbox)
     profile = profile_of(sandbox.assumed)
     findings = [finding_reply(finding, profile) for finding in listed]
-    idle = idle_of(sandbox) if wanted.finish else None
     verdicts = [await judge(expected, entries, loss) for expected in wanted.requests]
     differences = [str(verdict) for verdict in verdicts if not verdict.holds]
     differences += unmet
@@ -147,7 +156,9 @@ async def verify(call: ControlCall[Expectations, SinceQuery]) -> object:
     }
     if idle is not None:
         answer["idle"] = idle
-    return Reply(409, answer) if differences else answer
+    if differences:
+        return Reply(409, answer)
+    return answer
 
 
 @record
@@ -175,19 +186,23 @@ def _wanted(call: ControlCall[Expectations, SinceQuery]) -> _Wanted:
     body = call.body_beside(
         {place[:1].upper() + place[1:]: words for place, words in faults.items()}
     )
-    if not (body.requests or body.rules or money or body.finish or body.findings):
+    expects_something = body.requests or body.rules or money or body.findings
+    # To end a story is reason enough to ask.
+    if not expects_something and not body.finish:
         raise invalid(
             {
                 "Requests": "give requests, rules: true, money, finish: true or findings: nothing "
                 "is verified"
             }
         )
-    severity = None if body.findings is None else _LEAST[body.findings]
+    severity = None
+    if body.findings is not None:
+        severity = _LEAST[body.findings]
     return _Wanted(requests, money, severity, allowed, body.rules, body.finish)
 
 
 def _read_each(
-    read: Callable[[str], T], document: Mapping[str, Any], name: str, faults: dict[str, str]
+    read: Callable[[str], T], document: Mapping[str, object], name: str, faults: dict[str, str]
 ) -> list[T]:
     """What ``read`` makes of each text of the list of a name; ``faults`` gets the words of those
     that it refuses, by place. Anything but a list is left to the types of the body."""
@@ -196,9 +211,11 @@ def _read_each(
         return []
     values: list[T] = []
     for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            # It is refused in the words for a text that means nothing.
+            text = repr(text)
         try:
-            # What is no text is refused in the words for a text that means nothing.
-            values.append(read(text if isinstance(text, str) else repr(text)))
+            values.append(read(text))
         except ValueError as fault:
             faults[f"{name}[{place}]"] = mask_text(str(fault))
         if len(faults) >= MOST_FAULTS:
@@ -210,15 +227,22 @@ MOST_SHOWN = 5
 """Near misses and matches that a verdict names."""
 
 
+class NearMiss(NamedTuple):
+    """An entry that is nearly what was expected, with every test that it fails."""
+
+    entry: JournalEntry
+    differences: list[str]
+
+
 @record
 class Verification:
     """How often something happened: the numbers of the newest entries of it, and those nearest to
-    it with every test that they fail. ``doubt`` says why a count that looks right may be wrong."""
+    it. ``doubt`` says why a count that looks right may be wrong."""
 
     expected: Expected
     count: int
     matched: list[int]
-    near: list[tuple[JournalEntry, list[str]]]
+    near: list[NearMiss]
     doubt: str | None
 
     @property
@@ -232,17 +256,18 @@ class Verification:
             return f"{words}, but {self.doubt}"
         # Where too many have come, what nearly was one more explains nothing.
         if self.near and self.count < self.expected.bounds.least:
-            entry, differences = self.near[0]
-            words += f" (nearest is entry {entry.number}: {', '.join(differences)})"
+            nearest_miss = self.near[0]
+            differences = ", ".join(nearest_miss.differences)
+            words += f" (nearest is entry {nearest_miss.entry.number}: {differences})"
         return mask_text(words)
 
     def reply(self) -> dict[str, object]:
         """The verdict as the answer has it; near misses only of one that does not hold."""
-        near = [] if self.holds else self.near
-        misses = [
-            reply_of("NearMissAnswer", entry, differences=list(map(mask_text, differences)))
-            for entry, differences in near
-        ]
+        misses: list[Members] = []
+        if not self.holds:
+            for miss in self.near:
+                differences = list(map(mask_text, miss.differences))
+                misses.append(reply_of("NearMissAnswer", miss.entry, differences=differences))
         return reply_of(
             "VerifiedRequestAnswer", self, wanted=str(self.expected.bounds), nearMisses=misses
         )
@@ -253,16 +278,18 @@ async def judge(
 ) -> Verification:
     """Count what was expected among some entries of a journal, while others are served; ``loss``
     says why others are no longer there."""
-    comparisons = await for_each(entries, lambda entry: _compare(expected, entry))
+    comparisons = await for_each(entries, partial(_compare, expected))
     count = sum(comparison.times for comparison in comparisons)
     matched = [comparison.entry.number for comparison in comparisons if comparison.times]
     missed = [comparison for comparison in comparisons if comparison.failed]
     # Of those that fail as many tests the newest come first.
     closest = nsmallest(MOST_SHOWN, missed, key=lambda miss: (len(miss.failed), -miss.entry.number))
-    near = [(miss.entry, list(map(str, miss.failed))) for miss in closest]
+    near = [NearMiss(miss.entry, list(map(str, miss.failed))) for miss in closest]
     # What was pushed out can only add to a count, which spoils none that may be exceeded.
     is_certain = expected.bounds.most is None and expected.bounds.hold(count)
-    doubt = None if is_certain else loss
+    doubt = loss
+    if is_certain:
+        doubt = None
     return Verification(expected, count, matched[-MOST_SHOWN:], near, doubt)
 
 
@@ -285,8 +312,14 @@ def _compare(expected: Expected, entry: JournalEntry) -> _Comparison:
     attempts = _attempts(entry, expected.operations)
     if not attempts:
         return _Comparison(entry, 0)
-    failed = [list(expected.when.differences(attempt)) for attempt in attempts]
-    passing = [attempt for attempt, tests in zip(attempts, failed, strict=True) if not tests]
+    passing: list[Attempt] = []
+    failed: list[list[Difference]] = []
+    for attempt in attempts:
+        differences = list(expected.when.differences(attempt))
+        if differences:
+            failed.append(differences)
+        else:
+            passing.append(attempt)
     if not passing:
         # A step has an attempt for each provider: the one that came nearest says most.
         return _Comparison(entry, 0, min(failed, key=len))
@@ -305,11 +338,12 @@ def _attempts(entry: JournalEntry, operations: Set[str]) -> list[Attempt]:
     request, headers = fields_of(entry), entry.headers
     if not decisions and entry.op in operations:
         return [Attempt(entry.op, entry.at, request=request, headers=headers, call=entry.call)]
-    return [
-        asked_with(decision, entry, request)
-        for decision in decisions
-        if not operations.isdisjoint((decision.op, decision.also))
-    ]
+    attempts: list[Attempt] = []
+    for decision in decisions:
+        is_of_operation = decision.op in operations or decision.also in operations
+        if is_of_operation:
+            attempts.append(asked_with(decision, entry, request))
+    return attempts
 
 
 @record
@@ -362,21 +396,23 @@ def _expected(raw: object, problems: Problems) -> Iterator[Expected]:
 
 
 def _tests(
-    raw: Mapping[Any, object], where: Mapping[Any, object], problems: Problems
-) -> dict[Any, object]:
+    raw: Mapping[str, object], where: Mapping[str, object], problems: Problems
+) -> dict[str, object]:
     """The tests of an expectation: those of ``where``, and those that stand beside ``op`` as in a
     rule."""
     tests = dict(where)
     for key, wanted in raw.items():
-        if key not in _KEYS and is_test(str(key)):
+        if key in _KEYS:
+            continue
+        if is_test(key):
             tests.setdefault(key, wanted)
-        elif key not in _KEYS:
+        else:
             allowed = f"allowed: {', '.join(_KEYS)} and tests such as request.amount"
-            problems.add((str(key),), f"unknown key{nearest(str(key), _KEYS)}, {allowed}")
+            problems.add((key,), f"unknown key{nearest(key, _KEYS)}, {allowed}")
     for key in list(tests):
-        first_part = str(key).partition(".")[0]
+        first_part = key.partition(".")[0]
         if first_part in _ELSEWHERE:
-            problems.add(("where", str(key)), f"not here: {_ELSEWHERE[first_part]}")
+            problems.add(("where", key), f"not here: {_ELSEWHERE[first_part]}")
             del tests[key]
     return tests
 
@@ -386,8 +422,10 @@ def _bounds(raw: object, problems: Problems) -> Expectation:
     bounds = Expectation()
     if raw is None:
         return bounds
+    counts = raw
     # ``count: 1`` is short for ``count: {exactly: 1}``; true is no number here.
-    counts = {"exactly": raw} if type(raw) is int else raw
+    if type(raw) is int:
+        counts = {"exactly": raw}
     with problems.at():
         if not isinstance(counts, Mapping) or not counts or counts.keys() - _COUNTS:
             raise ValueError(f"got {excerpt(raw)}, wanted exactly, or min and max")

@@ -9,7 +9,8 @@ send anything there. So what has arrived is only kept, bounded in number and siz
 Source: docs/webhooks.md.
 """
 
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated
 
 from pydantic import Field
 
@@ -86,7 +87,7 @@ class EmittedEvent(ControlBody):
         None,
         description="meta.eventType; <type>.status.changed by default",
     )
-    data: dict[str, Any] | None = Field(None, description="the data of the webhook")
+    data: dict[str, object] | None = Field(None, description="the data of the webhook")
     url: WebAddress | None = Field(
         None,
         description="receiver; without it every webhook subscription of the type",
@@ -143,7 +144,7 @@ async def listing(call: ControlCall[ControlBody, DeliveryQuery]) -> object:
     }
     end = max(len(wanted) - query.skip, 0)
     page = wanted[max(end - query.limit, 0) : end]
-    webhooks = await for_each(page, lambda delivery: delivery_reply(delivery, bodies=query.bodies))
+    webhooks = await for_each(page, partial(delivery_reply, bodies=query.bodies))
     return {**summary, "webhooks": webhooks}
 
 
@@ -179,13 +180,13 @@ def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
         after = call.entry_number(sandbox, body.since)
     if body.until is not None:
         last = call.entry_number(sandbox, body.until, "Until")
-    wanted = [
-        delivery
-        for delivery in sandbox.deliveries
-        if delivery.state in ENDED
-        and body.subject in (None, delivery.message.subject_id)
-        and after < (delivery.entry or 0) <= last
-    ]
+    wanted: list[Delivery] = []
+    for delivery in sandbox.deliveries:
+        is_about_subject = body.subject in (None, delivery.message.subject_id)
+        was_caused_then = after < (delivery.entry or 0) <= last
+        # One that is still tried comes by itself.
+        if delivery.state in ENDED and is_about_subject and was_caused_then:
+            wanted.append(delivery)
     if not wanted:
         raise missing("Webhooks", "none that has ended and is still kept is about that")
     if len(wanted) > deliveries.MOST_OF_STEP:
@@ -197,6 +198,7 @@ def replay(call: ControlCall[WebhookReplay, ControlBody]) -> object:
     if body.url is None:
         sent = [deliveries.resend(sandbox, delivery.delivery_id) for delivery in wanted]
     else:
+        # It may rightly refuse them: what the log says of the first receiver stays.
         sent = [deliveries.replay(sandbox, delivery, body.url) for delivery in wanted]
     call.world.runner.acted(sandbox)
     return {"webhooks": list(map(delivery_reply, sent))}
@@ -208,7 +210,9 @@ def emit(call: ControlCall[EmittedEvent, ControlBody]) -> object:
     sandbox, body = call.sandbox(), call.body
     word = word_of(body.type)
     message = WebhookMessage(word, body.event_type or f"{word}.status.changed")
-    target = WebhookTarget(body.url, body.authorization) if body.url is not None else None
+    target = None
+    if body.url is not None:
+        target = WebhookTarget(body.url, body.authorization)
     step = Step(sandbox, Asked("webhook.emit"))
     planned, is_cut = deliveries.emit(step, message, body.data or {}, target)
     if not planned:
@@ -280,12 +284,14 @@ async def messages(call: ControlCall[ControlBody, InboxQuery]) -> object:
     first webhook has come."""
     sandbox, name, query = call.sandbox(), call.path["name"], call.query
     arrivals = sandbox.inboxes.arrivals(name)
-    page = [arrival for arrival in arrivals if arrival.number > query.after][-query.limit :]
+    new_arrivals = [arrival for arrival in arrivals if arrival.number > query.after]
+    page = new_arrivals[-query.limit :]
+    reply = _message_reply if query.bodies else _short_message_reply
     return {
         "name": mask_text(name),
         "count": len(arrivals),
         "dropped": sandbox.inboxes.dropped,
-        "messages": await for_each(page, _message_reply if query.bodies else _short_message_reply),
+        "messages": await for_each(page, reply),
     }
 
 
@@ -309,14 +315,12 @@ def _short_message_reply(arrival: InboxMessage) -> dict[str, object]:
     data say."""
     body = read_body(arrival.body)
     meta = members_of(members_of(body).get("meta"))
+    event_type = None
     # Anybody may send anything here, so a webhook may have anything in this place.
-    event_type = meta.get("eventType")
-    return reply_of(
-        "InboxMessageAnswer",
-        arrival,
-        eventType=mask_start(event_type, 100) if isinstance(event_type, str) else None,
-        about=about_of(body),
-    )
+    told_type = meta.get("eventType")
+    if isinstance(told_type, str):
+        event_type = mask_start(told_type, 100)
+    return reply_of("InboxMessageAnswer", arrival, eventType=event_type, about=about_of(body))
 
 
 def _masked_body(arrival: InboxMessage) -> object:
@@ -325,14 +329,17 @@ def _masked_body(arrival: InboxMessage) -> object:
     masked = mask_body(arrival.body)
     is_form = arrival.headers.get("content-type", "").startswith(MediaType.FORM)
     # Anything but a text has been read as JSON, whatever its type says.
-    if not is_form or not isinstance(masked, str) or len(arrival.body) > LONGEST_TEXT:
+    is_text = isinstance(masked, str)
+    if not (is_form and is_text) or len(arrival.body) > LONGEST_TEXT:
         return masked
     fields = arrival.body.split(b"&")
     if not all(b"=" in field for field in fields):
         return masked
     # One by one, as a name may come twice.
-    masked_fields = [pair for field in fields for pair in mask_query(field).items()]
-    return "&".join(f"{name}={value}" for name, value in masked_fields)
+    masked_fields: list[str] = []
+    for field in fields:
+        masked_fields += [f"{name}={value}" for name, value in mask_query(field).items()]
+    return "&".join(masked_fields)
 
 
 def _message_reply(arrival: InboxMessage) -> dict[str, object]:

@@ -102,3 +102,7 @@ class Route(Generic[TakenBody, TakenQuery]):
     def name(self) -> str:
         """What the journal knows it by."""
         return f"{self.method} {self.path}"
+
+
+AnyRoute: TypeAlias = Route[Any, Any]
+"""A row of the table of routes, whatever its operation takes."""
