@@ -158,7 +158,8 @@ class Directory:
         # One of the server's files may say so, and comes back when a client adds another.
         brought = [scenario for scenario in scenarios if scenario not in known]
         _check_no_connections(brought)
-        keeps_journal = sandbox.journal.last > 0 and not _begins_otherwise(config, sandbox.config)
+        has_journal = sandbox.journal.last > 0
+        keeps_journal = has_journal and not _begins_otherwise(config, sandbox.config)
         if sandbox.is_untouched() and not keeps_journal:
             real = self._real_clock()
             if not any(scenario.clock for scenario in scenarios):

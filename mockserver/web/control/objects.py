@@ -188,6 +188,7 @@ async def _related(runner: Runner, named: _NamedObject) -> list[dict[str, object
     related: list[dict[str, object]] = []
 
     def add(other_kind: str, count: int, rows: Sequence[TableRow]) -> None:
+        # A kind of which there is none is left out.
         if rows:
             lines = list(map(ObjectReader(other_kind, profile).line, rows))
             related.append({"kind": other_kind, "count": count, "objects": lines})
@@ -196,6 +197,7 @@ async def _related(runner: Runner, named: _NamedObject) -> list[dict[str, object
         query = Query[TableRow](limit=MOST_RELATED, equal=[(others.index, others.ids)])
         page = await runner.search(KINDS[others.kind].table(sandbox), query)
         add(others.kind, page.count, page.rows)
+    # A charge knows what made it, and no answer of the API says so.
     for origin_kind in ("batch", "payment_link"):
         origin_id = getattr(named.row, f"{origin_kind}_id", None)
         # Of a batch or a link that field is its own id.
