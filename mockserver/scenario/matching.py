@@ -128,6 +128,7 @@ class _Sought(NamedTuple):
 
 
 def _sought(wanted: object) -> _Sought:
+    """The operand of ``contains``, read once for both."""
     return _Sought(text_operand(wanted), canonical(wanted))
 
 
