@@ -200,6 +200,7 @@ def _as_notified(op: str, fired: Sequence[Decision], rules: Ruleset) -> list[str
 
 
 def _of_each(rules: Sequence[Rule]) -> list[str]:
+    """A line on each of some rules of which it is not known yet whether they will fire."""
     return [f"  asked of each: {_place(rule)}" for rule in rules]
 
 
@@ -268,6 +269,7 @@ def _answer_code(op: str, outcome: Outcome) -> str:
 
 
 def _place(rule: Rule) -> str:
+    """A rule and where it stands, so that its author finds it."""
     return f"{rule.id} ({rule.file}:{rule.line})"
 
 

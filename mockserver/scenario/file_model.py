@@ -131,7 +131,7 @@ def _few_unknown(data: dict[object, object], known: Collection[object]) -> dict[
     return {key: value for key, value in data.items() if key not in untold}
 
 
-def _fault(cls: Any, fault: ErrorDetails) -> InitErrorDetails:
+def _fault(cls: type[object], fault: ErrorDetails) -> InitErrorDetails:
     """A fault of a part, an unknown key with the nearest known one: pydantic knows neither that nor
     where the key belongs."""
     kind, text, place = fault["type"], fault["msg"], fault["loc"]

@@ -63,14 +63,14 @@ def _bound(wanted: object) -> Decimal:
     return limit
 
 
-class _Range(NamedTuple):
+class Range(NamedTuple):
     """The operand of ``between``: both numbers pass."""
 
     low: Decimal
     high: Decimal
 
 
-def _bounds(wanted: object) -> _Range:
+def _bounds(wanted: object) -> Range:
     """The operand of ``between``, as a file writes it: a list of two numbers."""
     if not isinstance(wanted, list) or len(wanted) != 2:
         raise ValueError(
@@ -82,10 +82,10 @@ def _bounds(wanted: object) -> _Range:
         raise ValueError(
             f"got [{excerpt(wanted[0])}, {excerpt(wanted[1])}], wanted the lower one first"
         )
-    return _Range(low, high)
+    return Range(low, high)
 
 
-def _is_between(got: Decimal, wanted: _Range) -> bool:
+def _is_between(got: Decimal, wanted: Range) -> bool:
     return wanted.low <= got <= wanted.high
 
 
@@ -128,6 +128,7 @@ class _Sought(NamedTuple):
 
 
 def _sought(wanted: object) -> _Sought:
+    """The operand of ``contains``, read once for both."""
     return _Sought(text_operand(wanted), canonical(wanted))
 
 
@@ -230,7 +231,7 @@ class FieldTest:
     operators: tuple[tuple[str, str], ...]
     checks: tuple[Callable[[object], bool], ...] = field(compare=False)
     equals: frozenset[Value] | None = None
-    operands: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    operands: Mapping[str, object] = field(default_factory=dict, hash=False)
 
     @property
     def wants_presence(self) -> bool:

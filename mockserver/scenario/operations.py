@@ -30,10 +30,13 @@ _FOREIGN = read_table("foreign_words", _ForeignWord, Path(__file__).parent)
 
 
 def _words(among: str) -> Mapping[str, str]:
+    """The foreign words among some words of a scenario, each with its name here."""
     return {row.word: row.here for row in _FOREIGN if row.among == among}
 
 
-FOREIGN_DECLINES, FOREIGN_OPERATIONS, VERBS = map(_words, ("decline", "operation", "verb"))
+FOREIGN_DECLINES = _words("decline")
+FOREIGN_OPERATIONS = _words("operation")
+VERBS = _words("verb")
 """Reasons of declines, operations and their verbs, as other services name them."""
 
 _OWN_WORDS = ("sequence", "transport", "before_answer", "emit", "gt", "answer")

@@ -110,7 +110,7 @@ class Placing:
     @property
     def _provider_keys(self) -> list[str]:
         """What it looks at that is there when a provider is asked."""
-        keys = (*self.model.when, *(self.model.key or ()))
+        keys = [*self.model.when, *(self.model.key or ())]
         return [key for key in keys if key.startswith(_NEED_PROVIDER)]
 
     @property
@@ -227,6 +227,7 @@ class Placing:
 
 
 def _strikes(at: At, outcome: Outcome) -> bool:
+    """Whether an outcome is a fault at a place."""
     return outcome.transport is not None and outcome.transport.at is at
 
 

@@ -161,6 +161,7 @@ class PartialApprove(OutcomeTraits):
     amount: Positive
 
     def approved(self, amount: Decimal) -> Decimal:
+        """Never more than was asked for: a small payment is approved as a whole."""
         return min(amount, self.amount)
 
     @property

@@ -14,7 +14,7 @@ from dataclasses import fields, replace
 from decimal import Decimal
 from itertools import islice
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from mockserver.domain.clock import DAY, iso
 from mockserver.domain.money import CURRENCIES
@@ -22,7 +22,7 @@ from mockserver.domain.provider import DEFAULT_PROVIDER_ID
 from mockserver.domain.reading import snake
 from mockserver.domain.record import record
 from mockserver.scenario.batch_script import BatchScript
-from mockserver.scenario.matching import ORDER, FieldTest
+from mockserver.scenario.matching import ORDER, FieldTest, Range
 from mockserver.scenario.operations import ABOUT_A_CHARGE, PROVIDER_OPERATIONS, STATE, TAKING
 from mockserver.scenario.outcome import NOTHING, Outcome
 from mockserver.scenario.rule import DRAW_BITS, Always, AtEnd, Chance, Named, Rule, Sequence
@@ -287,16 +287,20 @@ def _without_effect(outcome: Outcome) -> str | None:
     return None
 
 
-def _range(operands: Mapping[str, Any]) -> tuple[_Bound, _Bound]:
+def _range(operands: Mapping[str, object]) -> tuple[_Bound, _Bound]:
     """The tightest bounds of a test, which may have several."""
-    low, high = operands.get("between", (-_ENDLESS, _ENDLESS))
-    lowest, highest = _Bound(low), _Bound(high)
+    lowest, highest = _Bound(-_ENDLESS), _Bound(_ENDLESS)
+    between = operands.get("between")
+    if isinstance(between, Range):
+        lowest, highest = _Bound(between.low), _Bound(between.high)
     for word, beyond in _LEAST.items():
-        if word in operands:
-            lowest = max(lowest, _Bound(operands[word], beyond))
+        least = operands.get(word)
+        if isinstance(least, Decimal):
+            lowest = max(lowest, _Bound(least, beyond))
     for word, beyond in _MOST.items():
-        if word in operands:
-            highest = min(highest, _Bound(operands[word], beyond))
+        most = operands.get(word)
+        if isinstance(most, Decimal):
+            highest = min(highest, _Bound(most, beyond))
     return lowest, highest
 
 
@@ -384,13 +388,14 @@ def _is_within(own: Window | None, wanted: Window | None) -> bool:
     return wanted_start <= start < end <= wanted_end
 
 
-def _follows(operands: Mapping[str, Any], word: str, wanted: Any) -> bool:
+def _follows(operands: Mapping[str, object], word: str, wanted: object) -> bool:
     """Whether what passes a test with some operands passes one operator, as far as that can be
     known from the operators: a test that names its values was judged before, by trying them."""
     if word == "starts_with":
-        return str(operands.get(word, "")).startswith(wanted)
+        # What begins with 4111 begins with 41.
+        return str(operands.get(word, "")).startswith(str(wanted))
     if word == "ends_with":
-        return str(operands.get(word, "")).endswith(wanted)
+        return str(operands.get(word, "")).endswith(str(wanted))
     if word not in ORDER:
         # What a pattern, or a part of a text, says of another is not known.
         return False
