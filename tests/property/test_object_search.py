@@ -40,6 +40,15 @@ class Stored:
     added: int = 0
     seq: int = -1
 
+    @property
+    def charge_id(self) -> str:
+        """It is read as a charge is."""
+        return self.stored_id
+
+    @property
+    def status(self) -> str:
+        return self.state
+
 
 def amount_of(row: Stored) -> str | None:
     return None if row.amount is None else f"{row.currency} {number_text(row.amount)}".strip()
@@ -49,7 +58,7 @@ def said(row: Stored) -> tuple[str | None, ...]:
     return row.stored_id, row.state, amount_of(row), row.name
 
 
-READER = ObjectReader("stored", profile_of(Assumed(Profile.DOCUMENTED)))
+READER = ObjectReader("charge", profile_of(Assumed(Profile.DOCUMENTED)))
 
 
 def plainly(operator: str, value: str) -> Callable[[Stored], bool]:
