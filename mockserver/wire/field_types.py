@@ -233,8 +233,8 @@ Moment = Annotated[Instant, Reads(read_moment, _either(_DATE_TIME, _EPOCH))]
 
 
 def one_of(choices: type[Enum]) -> Reads:
-    """Reads a member of an enumeration by its word in any letter case, or by its index (published
-    facts, 8, row 12)."""
+    """Reads a member of an enumeration of the payments API: by its word in any letter case, or by
+    its index (published facts, 8, row 12). Most control calls read exactly, by ``word_of``."""
     names = [member.value for member in choices]
     chosen = choice_of(choices)
 
@@ -296,7 +296,7 @@ def _whole_schema(least: int, most: int | None) -> Schema:
 
 
 def word_of(*words: str) -> Reads:
-    """Reads one of some words, spelt exactly so."""
+    """Reads one of some words of a control call, spelt exactly so."""
 
     def read(value: object) -> str:
         if not isinstance(value, str) or value not in words:
