@@ -458,7 +458,8 @@ class Doubts:
             self._look_at(shown, sought)
 
     def _look_at(self, entries: Iterable[int], sought: Collection[int] = ()) -> None:
-        """The client has learnt how some calls ended; of those ``sought`` by what it asked."""
+        """The client has learnt how some calls ended; of those ``sought`` it was shown what it had
+        asked for: who then pays again most likely means it."""
         for entry in entries:
             doubtful = self._calls.get(entry)
             # An answer may be on its way for longer than a call is remembered.

@@ -406,6 +406,7 @@ class Store(SandboxStorage):
                 await self._commit()
                 failed = None
             except NotWritten as problem:
+                # Until the file can be written again, nothing more is let in (``_fault``).
                 failed = self._fault = str(problem)
                 _LOG.error(
                     "the store could not be written: %s; what was to be kept is refused", failed

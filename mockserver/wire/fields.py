@@ -463,8 +463,8 @@ _QUERIES = BoundedCache(512, _read_query, _is_short_query)
 
 
 def _empty(value: object) -> dict[str, Any]:
-    """A body that is no object: ``[]`` is an empty one (published facts, 1.0). Raises
-    ``MalformedJson``."""
+    """A body that is no object: ``[]`` is an empty one, as PHP writes it (published facts, 1.0).
+    Raises ``MalformedJson``."""
     if value == []:
         return {}
     raise MalformedJson("wanted a JSON object", 1, 1)
