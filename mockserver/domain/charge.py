@@ -187,8 +187,8 @@ class Charge:
         )
 
     def _movements(self) -> Iterator[tuple[Micros, Decimal]]:
-        """When money came in, and when it went back (an amount below 0): a settlement takes those of
-        its day. None did before a charge succeeded."""
+        """When money came in, and when it went back (an amount below 0), as settlements count it by
+        days. None did before a charge succeeded."""
         if self.succeeded is None:
             return
         if not self.captures:

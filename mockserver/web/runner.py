@@ -339,8 +339,8 @@ class Runner:
         are tried."""
         sandbox = step.sandbox
         await self.catch_up(sandbox)
-        # A receiver that never answers must not keep the client's answer for ever. Twice the time of a
-        # try, as one may have to wait for its place.
+        # A receiver that never answers must not keep the client's answer for ever. Twice the time
+        # of a try, as one may have to wait for its place.
         end = self.real_clock() + 2 * sandbox.assumed["webhook.timeout"]
         while not self.sending(sandbox).isdisjoint(step.result.webhooks):
             if not await self.try_ends(sandbox, end):
