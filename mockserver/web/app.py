@@ -18,6 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import URLPath
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp
 
@@ -102,9 +103,13 @@ class Application(Starlette):
     @property
     def routes(self) -> list[BaseRoute]:
         """The routes of all tables, and what an embedding program has added."""
-        while not self.lookup.has_all:
-            self.lookup.load_next()
+        self.lookup.load_all()
         return self.router.routes
+
+    def url_path_for(self, name: str, /, **path_params: Any) -> URLPath:
+        """The path of a route of any table by its name, as Starlette has it."""
+        self.lookup.load_all()
+        return super().url_path_for(name, **path_params)
 
     def serve_also(self, method: str, path: str, op: str, application: ASGIApp) -> None:
         """Let another application serve a path, such as the tools for coding agents: behind the

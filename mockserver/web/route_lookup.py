@@ -18,6 +18,7 @@ or mounted, WebSockets, and paths that no route has.
 
 import asyncio
 import re
+import threading
 from collections.abc import Awaitable, Iterable
 from dataclasses import field
 from typing import NamedTuple, TypeAlias
@@ -69,28 +70,42 @@ class RouteLookup:
         self._exact: dict[str, PathEndpoints] = {}
         self._by_shape: dict[tuple[int, str], dict[str, PathEndpoints]] = {}
         self._further_tables = iter(tables)
+        # A test client of Starlette serves each request in a thread of its own.
+        self._loading = threading.Lock()
         self.has_all = False
         self.load_next()
 
     def load_next(self) -> None:
         """Find the routes of one more table, which is loaded for that."""
-        table = next(self._further_tables, None)
-        if table is None:
-            self.has_all = True
-        else:
-            self.add(table)
+        with self._loading:
+            table = next(self._further_tables, None)
+            if table is None:
+                self.has_all = True
+            else:
+                self.add(table)
+
+    def load_all(self) -> None:
+        """Find the routes of every table."""
+        while not self.has_all:
+            self.load_next()
 
     def add(self, routes: Iterable[BaseRoute]) -> None:
         """Find these routes too, in their order and after those that are there: an earlier one
         wins, as in Starlette. Mounts and WebSockets are left to Starlette."""
+        # Copies: another thread may be looking.
+        exact = self._exact.copy()
+        by_shape = {shape: paths.copy() for shape, paths in self._by_shape.items()}
         for route in routes:
             if isinstance(route, Route):
-                path, paths = route.path, self._exact
+                path, paths = route.path, exact
                 if "{" in path:
-                    paths = self._by_shape.setdefault(_shape(path), {})
+                    paths = by_shape.setdefault(_shape(path), {})
                 if path not in paths:
                     paths[path] = PathEndpoints(path, route.path_regex)
                 paths[path].add(route)
+        # In this order: what an exact path serves must not be found by one with placeholders.
+        self._exact = exact
+        self._by_shape = by_shape
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Serve a request, whose path is tidy."""

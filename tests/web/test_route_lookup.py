@@ -1,6 +1,9 @@
 """The lookup finds the endpoint that Starlette finds, whatever the path, without asking Starlette.
 What it does not know is Starlette's to find."""
 
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -9,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.responses import PlainTextResponse
-from starlette.routing import Route
+from starlette.routing import BaseRoute, NoMatchFound, Route
 
 import mockserver
 from mockserver.web.app import Application, route_tables
@@ -137,6 +140,35 @@ def test_a_table_is_loaded_when_a_path_is_in_none_before_it() -> None:
     assert (missed.status, "did you mean '/customer'?" in str(missed.body)) == (404, True)
     assert app.lookup.has_all
     assert {route.path for route in app.routes if isinstance(route, Route)} == set(PATHS)
+
+
+def another_app() -> Application:
+    """An application that has served nothing, so it has the first table alone."""
+    world = APP.world
+    return Application(world.settings, world.real_clock, world.directory.reader)
+
+
+def test_a_path_is_made_of_a_name_of_any_table() -> None:
+    assert another_app().url_path_for("customer.get", customer_id="a") == "/customer/a"
+    with pytest.raises(NoMatchFound):
+        another_app().url_path_for("customer.got", customer_id="a")
+
+
+def test_threads_may_load_tables_at_once() -> None:
+    """As those of a test client do, which serves each request in one of its own."""
+
+    def tables() -> Iterator[list[BaseRoute]]:
+        yield []
+        for first in ("one", "two", "three"):
+            # Others come while it is loaded.
+            time.sleep(0.01)
+            yield [Route(f"/{first}/{{name}}", hello)]
+
+    lookup = RouteLookup(tables(), refuse)
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lookup.at, ["/three/x", "/two/x", "/none/x", "/one/x"]))
+    paths = [each and each.endpoints.path for each in found]
+    assert paths == ["/three/{name}", "/two/{name}", None, "/one/{name}"]
 
 
 def test_no_path_of_a_table_fits_one_of_another() -> None:
