@@ -59,12 +59,15 @@ def trial_runner(
     """What runs a command at a server, which is started here with the options ``serve`` unless
     ``url`` names one. At a server that others may use too, its sandboxes are kept apart from those
     of another run."""
-    with tempfile.TemporaryDirectory(prefix="mockserver-") as name:
+    with (
+        tempfile.TemporaryDirectory(prefix="mockserver-") as name,
+        closing(Commands(environment())) as commands,
+    ):
         folder = Path(name)
         runner_at = partial(
             TrialRunner,
             argv=argv,
-            commands=Commands(environment()),
+            commands=commands,
             folder=folder,
             seed=seed,
             run=process_name(),

@@ -156,8 +156,10 @@ class Commands:
         began = time.monotonic()
         running = self._begin(argv, placeholders, output, errors)
         patience = Timer(timeout, running.end)
-        patience.start()
+        # Should a signal strike before the block, this process must not wait for it at its end.
+        patience.daemon = True
         try:
+            patience.start()
             beside(running)
             code: int | None = running.process.wait()
             # What it left running must not be ended for the time that the judging takes.
@@ -226,6 +228,15 @@ class Commands:
         # Each may take its time to end: none waits for another.
         for command in running:
             Thread(target=command.end, daemon=True).start()
+
+    def close(self) -> None:
+        """Kill what still runs. A signal that ends the caller may strike at any step, also between
+        the beginning of a command and the block that would end it."""
+        with self._lock:
+            running = list(self._running)
+        for command in running:
+            command.kill()
+            command.process.wait()
 
 
 def processes() -> set[str]:

@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from threading import Thread
 
@@ -117,3 +118,30 @@ def test_all_are_ended_at_once_and_none_begins_afterwards(tmp_path: Path) -> Non
     assert ends == ["interrupted"]
     with pytest.raises(Interrupted):
         run(tmp_path, "true", commands=commands)
+
+
+def test_what_a_signal_has_left_running_is_killed_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def strike(*_: object) -> None:
+        """A signal strikes when the command has begun, and its block has not."""
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mockserver.explore.command.Timer", strike)
+    out = tmp_path / "out"
+    argv = [sys.executable, "-c", "import time; print('alive', flush=True); time.sleep(60)"]
+    began = time.monotonic()
+    with closing(Commands(os.environ)) as commands:
+        with pytest.raises(KeyboardInterrupt):
+            commands.done(argv, placeholders={}, output=out, timeout=60)
+        [running] = commands._running
+        assert running.process.poll() is None
+    assert running.process.returncode == -9
+    assert time.monotonic() - began < 30
+
+
+def test_nothing_is_left_to_kill_when_all_have_ended(tmp_path: Path) -> None:
+    with closing(Commands(os.environ)) as commands:
+        argv = [sys.executable, "-c", ""]
+        ended = commands.done(argv, placeholders={}, output=tmp_path / "out", timeout=60)
+    assert ended.exit == 0
