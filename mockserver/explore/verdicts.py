@@ -11,7 +11,7 @@ blamed*, for a gate that does so once is switched off. So each verdict says no m
   for.
 - ``not reached``: the fault never struck, so the run says nothing of the command.
 - ``hung``: the command did not end in time, which is bad in itself; its money may still move.
-- ``failed``: it ended with an error. Whoever started it knows, and looks; so less money than usual
+- ``failed``: it ended with an error. Its caller sees that, and looks; so less money than usual
   is no harm. But an order that was paid, of which the books know nothing, needs somebody who was
   told (``telling``): a crash has told nobody (``unsafe``), words of its own may be read
   (``doubtful``).
@@ -194,7 +194,7 @@ def _hung(case: _Case) -> Judged | None:
 
 
 def _failed(case: _Case) -> Judged | None:
-    """The command, or a command of its books, ended with an error: whoever started it knows. It has
+    """The command, or a command of its books, ended with an error, which its caller sees. It has
     done no harm, as the rules before this one know; but of an order that has money, and of which
     the books know nothing, it is not sure that anybody was told."""
     after = case.after

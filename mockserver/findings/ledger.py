@@ -5,8 +5,8 @@ would be read by nobody. What was worse once stays so, and what another finding 
 taken back (``withdraw``).
 
 A store and the control API ask for what is new. Each raise has a number (``raised``), and a finding
-has that of its newest (``newest``); what was taken back has none, so ``cleared`` counts that, and
-whoever has an older number of it takes all of them anew.
+has that of its newest (``newest``); what was taken back has none, so ``cleared`` counts that, and a
+reader with an older number of it takes all findings anew.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -163,7 +163,7 @@ class Ledger:
         as before, so its count stays."""
         finding = self._by_subject.get((name, tuple(about.items())))
         if finding is not None and finding.is_mild:
-            # Whoever asks for what is new gets it again.
+            # A reader that asks for what is new gets it again.
             self.raised += 1
             finding.is_mild = False
             finding.last, finding.newest = at, self.raised
@@ -219,7 +219,7 @@ class Ledger:
         return True
 
     def _count(self, finding: Finding, at: Micros) -> None:
-        """Count a raise; whoever asks for what is new gets the finding again."""
+        """Count a raise; a reader that asks for what is new gets the finding again."""
         finding.count += 1
         finding.last, finding.newest = at, self.raised
 

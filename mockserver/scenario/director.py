@@ -166,10 +166,6 @@ class Buckets(dict[tuple[Stage, str, str | None], Bucket | None]):
         return bucket
 
 
-MANY_RULES = 200
-"""Rules from which on to sort out those of an operation takes longer than a request may wait."""
-
-
 class Ruleset:
     """The rules of scenarios in the order in which they are asked.
 
@@ -200,10 +196,7 @@ class Ruleset:
         self.buckets = Buckets(self.rules, self.id)
 
     def prepare(self) -> None:
-        """Sort many rules by stage and operation before they are asked. Of few, a sandbox that is
-        opened for one test asks those of one or two operations: they are sorted when these come."""
-        if len(self.rules) < MANY_RULES:
-            return
+        """Sort the rules by stage and operation before they are asked."""
         for stage, op in self.asked_at:
             self.buckets[stage, op, None]
 

@@ -1,6 +1,6 @@
 """Regular expressions of scenario files, in RE2: each matches in a time in proportion to the text,
-whoever wrote it. Those of the standard library can be made to run for ever, and one such pattern in
-a file would stop the server.
+whatever its author wrote. Those of the standard library can be made to run for ever, and one such
+pattern in a file would stop the server.
 """
 
 from typing import Protocol
