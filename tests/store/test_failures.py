@@ -51,6 +51,16 @@ class FullDisk:
         self._write(commit)
 
 
+def file_of_two(folder: Path) -> Path:
+    """The file of a server that is gone, with a charge in each of two sandboxes."""
+    path = folder / "s.db"
+    api = Kept(path)
+    api.charge()
+    api.try_charge(key="sk_other")
+    api.kill()
+    return path
+
+
 def lose_one_commit(api: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the disk be full for the next commit alone."""
     store: Any = api.app.world.store
@@ -240,11 +250,7 @@ def test_a_damaged_sandbox_is_refused_and_the_others_go_on(tmp_path: Path) -> No
 def test_a_head_that_lacks_something_spoils_its_sandbox_alone(
     tmp_path: Path, member: str, name: str, *, is_readable: bool
 ) -> None:
-    path = tmp_path / "s.db"
-    api = Kept(path)
-    api.charge()
-    api.try_charge(key="sk_other")
-    api.kill()
+    path = file_of_two(tmp_path)
     with sqlite3.connect(path) as db:
         number = number_of(db, "sk_tests")
         of_head = "WHERE sandbox = ? AND part = 'head'"
@@ -345,11 +351,7 @@ def test_a_senseless_row_that_comes_due_does_not_stop_the_time_of_others(
 def test_damage_in_a_large_file_is_found_when_the_sandbox_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / "s.db"
-    api = Kept(path)
-    api.charge()
-    api.try_charge(key="sk_other")
-    api.kill()
+    path = file_of_two(tmp_path)
     with sqlite3.connect(path) as db:
         number = number_of(db, "sk_tests")
         db.execute(
